@@ -5,7 +5,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,27 +53,43 @@ func (s *Server) Run(ctx context.Context) {
 	}
 	pages := http.NewServeMux()
 	pages.Handle("GET /metrics", s.Metrics.Handler())
-	var clients atomic.Int32
+	var connected clients
 	server := &http.Server{
 		Handler: pages, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       zap.NewStdLog(zap.NewNop()), // the errors of clients are not logged
-		ConnState: func(conn net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				if clients.Add(1) > maxClients {
-					_ = conn.Close() // the server reports it as closed
-				}
-			case http.StateClosed:
-				clients.Add(-1)
-			case http.StateActive, http.StateIdle, http.StateHijacked: // it is one of the clients already
-			}
-		},
+		ConnState:      connected.changed,
 	}
 	over := context.AfterFunc(ctx, func() { _ = server.Close() }) // Prometheus repeats a scrape that fails
 	defer over()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		s.Log.Warn("metrics are no longer served", zap.Error(err))
+	}
+}
+
+// clients are the connections, with the longest unchanged first: an idle one, or half a request.
+type clients struct {
+	mu   sync.Mutex
+	list []net.Conn
+}
+
+// changed is told each state of a connection. One more than maxClients closes the first.
+func (c *clients) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.list, conn)
+	switch {
+	case at >= 0:
+		c.list = slices.Delete(c.list, at, at+1)
+	case state != http.StateNew:
+		return // it was closed below
+	}
+	if state != http.StateClosed {
+		c.list = append(c.list, conn)
+	}
+	if len(c.list) > maxClients {
+		_ = c.list[0].Close()
+		c.list = c.list[1:]
 	}
 }
 
