@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strings"
 
@@ -135,7 +134,7 @@ func nextStep(f *cli.Flags) string {
 func program(path string) (blob.Content, string, error) {
 	const hint = "name the agent's program with --binary"
 	path = cmp.Or(path, "/proc/self/exe") // works also where the file was replaced since the start
-	file, err := os.Open(path)
+	file, err := blob.Open(path)
 	if err != nil {
 		return blob.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
 	}
@@ -155,5 +154,5 @@ func program(path string) (blob.Content, string, error) {
 		return blob.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
 	}
 	return blob.Stored(int64(len(head))+rest, blob.Digest(sum.Sum(nil)),
-		func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
+		func() ([]byte, error) { return blob.ReadFile(path) }), arch, nil
 }

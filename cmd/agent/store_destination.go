@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 
 	"github.com/netwright/netwright/pkg/cli"
@@ -66,9 +64,5 @@ func caller() string {
 	if err != nil {
 		host = "a machine without a name"
 	}
-	who := fmt.Sprintf("user %d", os.Getuid())
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
-	return who + " on " + host
+	return cli.CurrentUser() + " on " + host
 }

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"os/user"
 	"strconv"
+	"strings"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 
@@ -137,8 +138,12 @@ func CurrentUser() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
 		return name
 	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
+	uid := strconv.Itoa(os.Getuid())
+	users, _ := blob.ReadFile("/etc/passwd") // os/user waits for the writer of a pipe
+	for line := range strings.Lines(string(users)) {
+		if e := strings.Split(line, ":"); len(e) > 2 && e[2] == uid {
+			return e[0]
+		}
 	}
-	return "uid " + strconv.Itoa(os.Getuid())
+	return "uid " + uid
 }

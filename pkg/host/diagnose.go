@@ -60,7 +60,7 @@ func legacySave(name string) string {
 // hasTables reports whether legacy iptables has tables. If it has, the save programs read these
 // tables and load no module.
 func hasTables(names string) bool {
-	raw, err := os.ReadFile(names)
+	raw, err := sys.ReadKernelFile(names)
 	return err == nil && len(bytes.TrimSpace(raw)) > 0
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -40,7 +41,7 @@ func (s Static) key() (secret.Text, error) {
 			"owner can read: chmod 600 %[1]s",
 			s.KeyFile, info.Mode())
 	}
-	data, err := os.ReadFile(s.KeyFile)
+	data, err := blob.ReadFile(s.KeyFile)
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("read peers.keyFile: %w", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 
@@ -17,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/connrotation"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // DefaultKubeconfig is the default path of the agent's own kubeconfig.
@@ -40,7 +41,7 @@ type Kubeconfig struct {
 func (k *Kubeconfig) Client() (*Client, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	text, err := os.ReadFile(k.Path) // read before Open, so that the next call sees a change in between
+	text, err := blob.ReadFile(k.Path) // read before Open, so that the next call sees a change in between
 	sum := sha256.Sum256(text)
 	if err == nil && k.client != nil && sum == k.made && k.current() {
 		return k.client, nil
@@ -64,7 +65,7 @@ func (k *Kubeconfig) current() bool {
 	if k.client.authoritiesFile == "" {
 		return true
 	}
-	text, err := os.ReadFile(k.client.authoritiesFile)
+	text, err := blob.ReadFile(k.client.authoritiesFile)
 	return err != nil || len(text) == 0 || bytes.Equal(text, k.client.authorities)
 }
 

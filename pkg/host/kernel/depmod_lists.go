@@ -5,9 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"golang.org/x/sys/unix"
 )
@@ -95,7 +95,7 @@ func listedModule(line []byte) []byte {
 // readModuleFile reads a list of the running kernel through a buffer. A list that cannot be read
 // counts as empty.
 func readModuleFile(path string, lines *bufio.Reader, most int) ModuleList {
-	f, err := os.Open(path)
+	f, err := blob.Open(path)
 	if err != nil {
 		return ModuleList{}
 	}

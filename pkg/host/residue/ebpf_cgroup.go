@@ -35,7 +35,7 @@ func cgroupPrograms() ([]Program, error) {
 	}
 	var out []Program
 	for _, root := range roots {
-		dir, err := os.Open(root)
+		dir, err := os.OpenFile(root, os.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err != nil {
 			return nil, fmt.Errorf("open cgroup %s: %w", root, err)
 		}
@@ -99,7 +99,7 @@ func cgroupRoots() ([]string, error) {
 }
 
 func detachCgroup(p Program) error {
-	dir, err := os.Open(p.cgroup)
+	dir, err := os.OpenFile(p.cgroup, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}

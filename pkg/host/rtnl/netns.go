@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
@@ -91,7 +92,7 @@ func InNetNS(path string, f func() error) error {
 	if path == "" {
 		return f()
 	}
-	ns, err := os.Open(path)
+	ns, err := blob.Open(path)
 	if err != nil {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -28,7 +28,7 @@ func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 	if err != nil {
 		return err
 	}
-	ns, err := os.Open(c.NetNS)
+	ns, err := blob.Open(c.NetNS)
 	if err != nil {
 		return fmt.Errorf("create veth pair %s: %w", c.Name, err)
 	}

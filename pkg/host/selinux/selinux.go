@@ -8,12 +8,13 @@ package selinux
 import (
 	"bufio"
 	"bytes"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // Kind is the kind of file that a line of a policy is for, as ls(1) shows it. "" is any kind.
@@ -45,10 +46,10 @@ type Contexts struct {
 	subs  [][]byte // of its substitution files: the earlier line counts
 }
 
-// Read reads the file contexts of the policy in a root. It returns [os.ErrNotExist] if there are
-// none.
+// Read reads the file contexts of the policy in a root. If there are none, the error matches
+// fs.ErrNotExist.
 func Read(root string) (c Contexts, err error) {
-	conf, err := os.ReadFile(filepath.Join(root, "/etc/selinux/config"))
+	conf, err := blob.ReadFile(filepath.Join(root, "/etc/selinux/config"))
 	if err != nil {
 		return c, err
 	}
@@ -59,16 +60,16 @@ func Read(root string) (c Contexts, err error) {
 		}
 	}
 	base := filepath.Join(root, "/etc/selinux", policy, "contexts/files/file_contexts")
-	if c.lines, err = os.ReadFile(base); err != nil {
+	if c.lines, err = blob.ReadFile(base); err != nil {
 		return c, err
 	}
 	for _, name := range []string{".homedirs", ".local"} {
-		if more, err := os.ReadFile(base + name); err == nil {
+		if more, err := blob.ReadFile(base + name); err == nil {
 			c.lines = append(append(c.lines, '\n'), more...)
 		}
 	}
 	for _, name := range []string{".subs", ".subs_dist"} {
-		text, _ := os.ReadFile(base + name) // most policies have none, or one of the two
+		text, _ := blob.ReadFile(base + name) // most policies have none, or one of the two
 		c.subs = append(c.subs, text)
 	}
 	return c, nil
@@ -166,7 +167,7 @@ func mayMatch(line []byte, path string) bool {
 }
 
 // matches reports whether an expression matches a path. An expression that is invalid in Go matches
-// none.
+// fs.ErrNotExist.
 func matches(expression, path string) bool {
 	e, err := regexp.Compile("^(?s:" + expression + ")$")
 	return err == nil && e.MatchString(path)

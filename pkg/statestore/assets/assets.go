@@ -11,13 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
@@ -78,17 +76,12 @@ func openFile(ctx context.Context, u *url.URL) (io.ReadCloser, int64, error) {
 	if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
 		return nil, 0, fmt.Errorf("open asset %s: a file URL names a path of this machine: write file:///path", show(u))
 	}
-	f, err := os.OpenFile(u.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block the pass
+	f, err := blob.Open(u.Path)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, 0, fmt.Errorf("open asset: %w: put it there, or name another URL in spec.assets", err)
-		}
-		return nil, 0, fmt.Errorf("open asset: %w", err)
+		return nil, 0, fmt.Errorf("open asset: %w: put it there, and let the agent's user read it, or name another URL "+
+			"in spec.assets", err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file: name a file in spec.assets", u.Path)
-	}
 	if err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open asset: %w", err), f.Close())
 	}

@@ -26,7 +26,7 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		}
 		return filepath.Dir(full), []string{filepath.Base(full)}, nil
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(dir + "/") // as openRoot
 	if err != nil {
 		return "", nil, fmt.Errorf("state store %s: %w", location, explainDir(dir, err))
 	}

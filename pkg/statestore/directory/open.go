@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
@@ -38,13 +39,13 @@ func (d *Directory) noCluster(root *os.Root) error {
 
 // openRoot opens the store's directory and checks that the cluster is in it.
 func (d *Directory) openRoot() (*os.Root, error) {
-	root, err := os.OpenRoot(d.dir)
+	root, err := os.OpenRoot(d.dir + "/") // with "/" it does not wait for the writer of a pipe
 	if err != nil {
 		return nil, explainDir(d.dir, err)
 	}
 	info, err := root.Stat(d.cluster)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("it is a %s, a directory with cluster.yaml is expected", typeWord(info.Mode()))
+		err = fmt.Errorf("it is a %s, a directory with cluster.yaml is expected", blob.TypeWord(info.Mode()))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = d.noCluster(root)

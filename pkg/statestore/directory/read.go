@@ -130,7 +130,7 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 	in, base := path.Split(full)
 	if r.at == nil || in != r.in {
 		r.leave()
-		dir, err := r.root.OpenRoot(path.Clean(in))
+		dir, err := r.root.OpenRoot(path.Clean(in) + "/") // as openRoot
 		if err != nil {
 			return nil, stamp{}, err
 		}
@@ -145,7 +145,7 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 	}
 	e := seenAs(f.Stat())
 	if e.err == nil && !e.mode.IsRegular() {
-		e.err = fmt.Errorf("it is a %s, a file is expected", typeWord(e.mode))
+		e.err = fmt.Errorf("it is a %s, a file is expected", blob.TypeWord(e.mode))
 	}
 	if e.err != nil {
 		return nil, stamp{}, errors.Join(e.err, f.Close())

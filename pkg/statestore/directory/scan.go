@@ -70,7 +70,7 @@ func (l *listing) sum() blob.Digest {
 func (l *listing) add(name string, e seen) error {
 	switch {
 	case !e.mode.IsRegular():
-		return fmt.Errorf("%q is a %s, a file is expected: remove it", name, typeWord(e.mode))
+		return fmt.Errorf("%q is a %s, a file is expected: remove it", name, blob.TypeWord(e.mode))
 	case e.size > manifest.MaxObjectSize:
 		return manifest.TooBig(name, e.size)
 	case len(l.objects) == manifest.MaxObjects:

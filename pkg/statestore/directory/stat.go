@@ -72,18 +72,6 @@ func typeOf(mode uint32) fs.FileMode {
 	return fs.ModeDevice
 }
 
-func typeWord(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "pipe"
-	case m&fs.ModeSocket != 0:
-		return "socket"
-	}
-	return "device"
-}
-
 // access says who may change a file or a directory, by the fields of stat(2).
 type access struct{ mode, uid, gid uint32 }
 

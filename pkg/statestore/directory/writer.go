@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
@@ -52,7 +52,7 @@ func (d *Writer) Get(ctx context.Context, name, known string, limit int64) (obje
 	if ctx.Err() != nil {
 		return objectstore.Object{}, context.Cause(ctx)
 	}
-	data, err := os.ReadFile(d.path(name))
+	data, err := blob.ReadFile(d.path(name))
 	switch {
 	case err != nil:
 		return objectstore.Object{}, explain("read", name, err)

@@ -5,11 +5,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // HasModule reports whether a module is loaded or built in, without making the kernel load it.
@@ -20,7 +21,7 @@ func HasModule(root, module, option string) bool {
 	if unix.Access(filepath.Join(root, "/sys/module", module), unix.F_OK) == nil {
 		return true // one system call; to read the list of all takes many
 	}
-	modules, err := os.ReadFile(filepath.Join(root, "/proc/modules"))
+	modules, err := blob.ReadFile(filepath.Join(root, "/proc/modules"))
 	if err != nil {
 		return true // a kernel without modules: nothing can be loaded
 	}
@@ -37,15 +38,15 @@ func hasBuiltin(root, module, option string) bool {
 		return false
 	}
 	release := unix.ByteSliceToString(name.Release[:])
-	if list, err := os.ReadFile(filepath.Join(root, "/lib/modules", release, "modules.builtin")); err == nil {
+	if list, err := blob.ReadFile(filepath.Join(root, "/lib/modules", release, "modules.builtin")); err == nil {
 		return bytes.Contains(list, []byte("/"+module+".ko"))
 	}
 	yes := option + "=y"
-	if config, err := os.Open(filepath.Join(root, "/boot/config-"+release)); err == nil {
+	if config, err := blob.Open(filepath.Join(root, "/boot/config-"+release)); err == nil {
 		defer config.Close()
 		return hasLine(config, yes)
 	}
-	if packed, err := os.Open(filepath.Join(root, "/proc/config.gz")); err == nil {
+	if packed, err := blob.Open(filepath.Join(root, "/proc/config.gz")); err == nil {
 		defer packed.Close()
 		if config, err := gzip.NewReader(packed); err == nil {
 			return hasLine(config, yes)
