@@ -131,13 +131,13 @@ func (c *Client) send(
 	}
 	response, err := web.HTTP.Do(r)
 	if err != nil {
-		return nil, 0, transfer.Explain(ctx, err)
+		return nil, 0, transfer.Explain(ctx, err, "")
 	}
 	defer response.Body.Close() // nothing was written
 	body, err = io.ReadAll(io.LimitReader(response.Body, largest+1))
 	switch {
 	case err != nil:
-		return nil, 0, transfer.Explain(ctx, err)
+		return nil, 0, transfer.Explain(ctx, err, "")
 	case len(body) > largest:
 		return nil, 0, fmt.Errorf("an answer of more than %d bytes", largest)
 	}

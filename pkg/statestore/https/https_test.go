@@ -230,16 +230,17 @@ func rewrite(t *testing.T, path, text string) {
 // The error names a file that is absent or wrong, and does not print its content.
 func TestFilesThatAreWrong(t *testing.T) {
 	secret, pair := file(t, "wrong", "secret but\nno PEM"), pki.New(t, "x").Client("y")
+	large := file(t, "large", strings.Repeat("x", 1<<20+1))
 	for want, files := range map[string]https.Settings{
-		"storeCA /none: no such file":                    {CA: "/none"},
-		"storeCA " + secret + " has no certificate":      {CA: secret},
-		"storeCert /none: no such file":                  {Cert: "/none", Key: secret},
-		"are no pair":                                    {Cert: secret, Key: secret},
-		"storeKey /none: no such file":                   {Cert: file(t, "c", pair.Cert), Key: "/none"},
-		"storeTokenFile /none: no such file":             {TokenFile: "/none"},
-		"storeTokenFile " + secret + " has no token":     {TokenFile: secret},
-		"read storeTokenFile /: read /: is a directory":  {TokenFile: "/"},
-		"storeTokenFile /dev/zero has more than 1048576": {TokenFile: "/dev/zero"},
+		"storeCA /none: no such file":                                       {CA: "/none"},
+		"storeCA " + secret + " has no certificate":                         {CA: secret},
+		"storeCert /none: no such file":                                     {Cert: "/none", Key: secret},
+		"are no pair":                                                       {Cert: secret, Key: secret},
+		"storeKey /none: no such file":                                      {Cert: file(t, "c", pair.Cert), Key: "/none"},
+		"storeTokenFile /none: no such file":                                {TokenFile: "/none"},
+		"storeTokenFile " + secret + " has no token":                        {TokenFile: secret},
+		"storeTokenFile /dev/zero: expected a regular file, found a device": {TokenFile: "/dev/zero"},
+		"storeTokenFile " + large + " has more than 1048576":                {TokenFile: large},
 	} {
 		_, err := open(t, "https://127.0.0.1:1", "c", files).Fetch(t.Context(), statestore.Revision{})
 		if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

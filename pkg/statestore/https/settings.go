@@ -2,12 +2,7 @@ package https
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"strings"
 	"sync"
 
@@ -23,9 +18,6 @@ type Settings struct {
 	Cert, Key string // PEM of the client certificate and its key
 	TokenFile string // file with a bearer token
 }
-
-// maxFile is the maximum size of these files in bytes. All CAs of a machine are a quarter of it.
-const maxFile = 1 << 20
 
 // reloaded is a client that is created again when one of its files changes.
 type reloaded struct {
@@ -49,28 +41,23 @@ func (r *reloaded) get(s Settings) (*transfer.Client, error) {
 		r.client.Close()
 	}
 	r.client, r.made = transfer.NewClient(settings, home), now
+	r.client.StoreCA = s.CA
 	return r.client, nil
 }
 
 // tls reads the CA, the certificate and the key.
 func (s Settings) tls() (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.CA != "" {
-		data, err := read("storeCA", s.CA)
-		if err != nil {
-			return nil, err
-		}
-		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(data) {
-			return nil,
-				fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the server's", s.CA)
-		}
+	authorities, err := transfer.Authorities(s.CA)
+	if err != nil {
+		return nil, err
 	}
+	out := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}
 	if s.Cert != "" {
-		cert, err := read("storeCert", s.Cert)
+		cert, err := transfer.ReadSetting("storeCert", s.Cert)
 		if err != nil {
 			return nil, err
 		}
-		key, err := read("storeKey", s.Key)
+		key, err := transfer.ReadSetting("storeKey", s.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +76,7 @@ func (s Settings) token() (secret.Text, error) {
 	if s.TokenFile == "" {
 		return secret.Text{}, nil
 	}
-	data, err := read("storeTokenFile", s.TokenFile)
+	data, err := transfer.ReadSetting("storeTokenFile", s.TokenFile)
 	if err != nil {
 		return secret.Text{}, err
 	}
@@ -112,24 +99,4 @@ func (s Settings) identity() string {
 	}
 	return "the agent sends no credentials: set storeTokenFile, or storeCert and storeKey, if the server requires " +
 		"them"
-}
-
-// read reads the file of a setting.
-func read(setting, path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		if at, ok := errors.AsType[*fs.PathError](err); ok {
-			err = at.Err
-		}
-		return nil, fmt.Errorf("%s %s: %w: put it there, and let the agent's user read it", setting, path, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s %s: %w", setting, path, err)
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s %s has more than %d bytes: name the right file", setting, path, maxFile)
-	}
-	return data, nil
 }

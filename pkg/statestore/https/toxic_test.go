@@ -145,7 +145,7 @@ func TestToxicTLS(t *testing.T) {
 	}{
 		"another name":           {other, otherCA, "use the name that the server's certificate has", false},
 		"expired":                {expired, expiredCA, "look at this machine's clock", true},
-		"unknown CA":             {good, otherCA, "put it into the file of storeCA", false},
+		"unknown CA":             {good, otherCA, "put the PEM of the server's CA into " + otherCA, false},
 		"the machine's CAs":      {good, "", "install the server's CA", false},
 		"TLS 1.1":                {&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}, ca, "protocol version", false},
 		"no certificate of ours": {&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}, ca, "whether it requires a client certificate", false},

@@ -3,7 +3,6 @@ package s3
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"fmt"
 	"net/http"
 	"os"
@@ -96,22 +95,13 @@ func (s *Source) endpoint() string { return cmp.Or(s.query.endpoint, os.Getenv("
 
 // web returns the HTTP client, with the limits and the proxy of package transfer.
 func (s *Source) web() (*awshttp.BuildableClient, error) {
-	var pool *x509.CertPool
-	if s.ca != "" {
-		data, err := os.ReadFile(s.ca)
-		if err != nil {
-			return nil, fmt.Errorf("storeCA: %w: put it there, and let the agent's user read it", err)
-		}
-		if pool = x509.NewCertPool(); !pool.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the "+
-				"server's", s.ca)
-		}
+	pool, err := transfer.Authorities(s.ca)
+	if err != nil {
+		return nil, err
 	}
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		transfer.Bound(t)
 		t.DisableCompression = true
-		if pool != nil {
-			t.TLSClientConfig.RootCAs = pool
-		}
+		t.TLSClientConfig.RootCAs = pool
 	}), nil
 }

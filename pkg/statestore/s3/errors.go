@@ -90,7 +90,7 @@ func (s *Source) unanswered(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &unsent):
-		return transfer.Explain(ctx, unsent.Err)
+		return transfer.Explain(ctx, unsent.Err, s.ca)
 	}
 	if at, ok := errors.AsType[*smithy.OperationError](err); ok { // its text repeats the verb and the name
 		err = at.Err

@@ -324,7 +324,7 @@ func TestRefusedURLs(t *testing.T) {
 			t.Errorf("%s: %v; want %q", location, err, want)
 		}
 	}
-	for want, ca := range map[string]string{"storeCA: open /none: no such file": "/none", "storeCA: read /: is a directory": "/"} {
+	for want, ca := range map[string]string{"storeCA /none: no such file": "/none", "storeCA /: expected a regular file, found a directory": "/"} {
 		_, err := open(t, "s3://b", "c", stores.Options{HTTPS: https.Settings{CA: ca}}).Fetch(t.Context(), statestore.Revision{})
 		if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q, and nothing of a store that nobody asked", err, want)

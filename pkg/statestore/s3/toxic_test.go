@@ -157,7 +157,7 @@ func TestCAIsReadAgain(t *testing.T) {
 	o := stores.Options{}
 	o.HTTPS.CA = ca
 	s := open(t, "s3://b", storetest.Cluster, o)
-	if _, err := s.Fetch(t.Context(), statestore.Revision{}); err == nil || !strings.Contains(err.Error(), "install the server's CA") {
+	if _, err := s.Fetch(t.Context(), statestore.Revision{}); err == nil || !strings.Contains(err.Error(), "put the PEM of the server's CA into "+ca) {
 		t.Fatalf("by another CA: %v", err)
 	}
 	if err := os.WriteFile(ca, []byte(pemOf(server.Certificate())), 0o600); err != nil {

@@ -37,7 +37,7 @@ type body struct {
 func LimitStalls(ctx context.Context, rest io.ReadCloser, stall time.Duration,
 	done context.CancelCauseFunc) io.ReadCloser {
 	b := &body{rest: rest, stall: stall, least: int64(stall.Seconds() * Floor), left: stall, done: done}
-	b.explain = func(err error) error { return Explain(ctx, err) }
+	b.explain = func(err error) error { return Explain(ctx, err, "") }
 	b.timer = time.AfterFunc(stall, b.giveUp)
 	b.timer.Stop()
 	return b

@@ -35,6 +35,8 @@ const (
 type Client struct {
 	HTTP  *http.Client
 	Stall time.Duration // how long less than Floor is accepted
+	// StoreCA is the file of CAs that replace the machine's own, for errors; "" if there is none.
+	StoreCA string
 }
 
 // Redirects decides on a redirect, as CheckRedirect of [http.Client] does. Its error is permanent
@@ -98,7 +100,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 	r.Header.Set("User-Agent", "netwright")
 	response, err := c.HTTP.Do(r)
 	if err != nil {
-		err = Explain(ctx, err)
+		err = Explain(ctx, err, c.StoreCA)
 		cancel(err)
 		return nil, err
 	}

@@ -49,7 +49,8 @@ func throughProxy(_ context.Context, proxy *url.URL, to *http.Request, r *http.R
 // Explain returns the error of a request that got no complete answer, with what to do. The error is
 // marked [graph.Transient] unless another attempt fails too. It omits the URL, which may contain a
 // secret. ctx is the context of the request. If ctx has ended, Explain returns its cause.
-func Explain(ctx context.Context, err error) error {
+// storeCA is the file that replaces the machine's CAs; "" if there is none.
+func Explain(ctx context.Context, err error, storeCA string) error {
 	if request, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
 		err = request.Err
 	}
@@ -76,6 +77,9 @@ func Explain(ctx context.Context, err error) error {
 		// the text of err has the present time, so that each look would have another one
 		return graph.Transient(fmt.Errorf("the server's certificate, or one above it, has expired or is not yet valid "+
 			"(%s): look at this machine's clock, then at the server's certificate", certs.Describe(invalid.Cert)))
+	case errors.As(err, &authority) && storeCA != "":
+		return fmt.Errorf("%w: put the PEM of the server's CA into %s (storeCA), which replaces the machine's CAs", err,
+			storeCA)
 	case errors.As(err, &authority): // a process reads the machine's CAs only once (crypto/x509, systemRootsPool)
 		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates) and restart the agent; for "+
 			"a store, put it into the file of storeCA, which then replaces the machine's CAs", err)

@@ -20,7 +20,7 @@ import (
 // No test asks a name server.
 func TestExplainNoSuchHost(t *testing.T) {
 	u := &url.URL{Scheme: "https", Host: "mirror.example.com", Path: "/a", RawQuery: "token=secret"}
-	err := Explain(t.Context(), &url.Error{Op: "Get", URL: u.String(), Err: &net.DNSError{Err: "no such host", Name: u.Host, IsNotFound: true}})
+	err := Explain(t.Context(), &url.Error{Op: "Get", URL: u.String(), Err: &net.DNSError{Err: "no such host", Name: u.Host, IsNotFound: true}}, "")
 	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "resolv.conf") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v (transient %v)", err, graph.IsTransient(err))
 	}
@@ -33,7 +33,7 @@ func TestExplainNoDescriptor(t *testing.T) {
 		return nil, &net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	}}
 	_, err := names.LookupHost(t.Context(), "mirror.example.com.")
-	err = Explain(t.Context(), err)
+	err = Explain(t.Context(), err, "")
 	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "too many open files") || strings.Contains(err.Error(), "resolv.conf") {
 		t.Errorf("%v (transient %v)", err, graph.IsTransient(err))
 	}
@@ -75,7 +75,7 @@ func TestExplainABadProxy(t *testing.T) {
 		"user:se%zzcret@proxy:3128": true, "http://user:se cret@proxy:3128": true, "http://": true,
 	} {
 		t.Setenv("HTTPS_PROXY", value)
-		got := Explain(t.Context(), refused)
+		got := Explain(t.Context(), refused, "")
 		if !graph.IsTransient(got) || strings.Contains(got.Error(), "HTTPS_PROXY of the unit is not the URL of a proxy") != bad || strings.Contains(got.Error(), "cret") {
 			t.Errorf("%q: %v", value, got)
 		}
@@ -86,7 +86,7 @@ func TestExplainABadProxy(t *testing.T) {
 func TestExplainHasNoPresentTime(t *testing.T) {
 	expired := func(detail string) error {
 		return Explain(t.Context(), x509.CertificateInvalidError{Cert: &x509.Certificate{Subject: pkix.Name{CommonName: "store"},
-			SerialNumber: big.NewInt(1)}, Reason: x509.Expired, Detail: detail})
+			SerialNumber: big.NewInt(1)}, Reason: x509.Expired, Detail: detail}, "")
 	}
 	first, second := expired("current time 1 is after 0"), expired("current time 2 is after 0")
 	if first.Error() != second.Error() || !graph.IsTransient(first) || !strings.Contains(first.Error(), "CN=store") {
