@@ -19,6 +19,7 @@ import (
 // Rules lists every rule.
 var Rules = []*analysis.Analyzer{
 	HostOnly,
+	Pipes,
 	Layers,
 	Dumps,
 	NoInit,

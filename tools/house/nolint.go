@@ -30,7 +30,7 @@ var NoLint = &analysis.Analyzer{
 func isRule(name string) bool {
 	switch name {
 	case "hostonly", "layers", "dumps", "noinit", "lazyregexp", "noexit", "ctxfield", "cause", "wrap", "plurals", "size", "circle", "names", "secrets",
-		"methods", "narrow", "funcfields", "columns", "typenames", "packages", "words", "docs", "doclinks":
+		"pipes", "methods", "narrow", "funcfields", "columns", "typenames", "packages", "words", "docs", "doclinks":
 		return true
 	}
 	return false

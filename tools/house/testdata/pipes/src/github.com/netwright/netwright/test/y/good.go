@@ -1,0 +1,5 @@
+package y
+
+import "os"
+
+var _, _ = os.Open("x")
