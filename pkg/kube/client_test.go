@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -200,6 +201,13 @@ func TestKubeconfigs(t *testing.T) {
 		if _, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v; want %q and the path", name, err, c.says)
 		}
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(pipe, Options{}); err == nil || !strings.Contains(err.Error(), "expected a regular file, found a pipe") {
+		t.Errorf("a pipe: %v", err)
 	}
 	if _, err := Open(filepath.Join(dir, "none"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/connrotation"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -75,7 +76,11 @@ var ErrCredentialProgram = errors.New("its credentials come from a program, whic
 // Open makes a client from the current context of a kubeconfig. It sends no request. If the file
 // does not exist, as on a node that has not joined, the error matches [fs.ErrNotExist].
 func Open(kubeconfig string, o Options) (*Client, error) {
-	config, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
+	_, err := blob.ReadFile(kubeconfig) // Load waits for the writer of a pipe
+	var config *clientcmdapi.Config
+	if err == nil {
+		config, err = (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)",

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +30,12 @@ func TestClusters(t *testing.T) {
 	if store, got, err := Clusters(filepath.Join(dir, "b.example.com")); err != nil || store != dir || !cmp.Equal(got, []string{"b.example.com"}) {
 		t.Errorf("Clusters of a cluster's own directory = %s, %v, %v", store, got, err)
 	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for location, want := range map[string]string{
+		pipe:                        "is no directory", // and nothing waits for its writer
 		filepath.Join(dir, "notes"): "put a cluster's documents into",
 		filepath.Join(dir, "none"):  "none",
 		"s3://bucket":               "give --cluster",
