@@ -182,16 +182,18 @@ func TestAKeyThatAsksAgainIsNamedOnce(t *testing.T) {
 	}
 }
 
+// The effect is not visited either, so it cannot say that no change asked for it. The line that
+// keeps it: apply.go, cancelUntried.
 func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	root, rung := t.TempDir(), 0
 	broken := note{path: "/first", want: "1", broken: errors.New("no")}
 	file := note{Meta: asking("a"), path: "/a", want: "1"}
 	file.Requires = []graph.Key{"file:/first"}
-	got, err := once(t, root, broken, file, bell{rung: &rung})
+	got, err := once(t, root, broken, file, bell{rung: &rung, Meta: tasks.Meta{Requires: file.Requires}})
 	if err == nil || rung != 0 {
 		t.Fatalf("%v, effect done %d times; want a failure and no effect", err, rung)
 	}
-	want := map[string]report.State{"file:/first": report.Failed, "file:/a": report.Skipped}
+	want := map[string]report.State{"file:/first": report.Failed, "file:/a": report.Skipped, string(bellKey): report.Skipped}
 	if diff := cmp.Diff(want, states(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -202,6 +204,19 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	defer files.Close() // only read from
 	if led := ledger.Load(files); len(led.Effects.List()) != 0 {
 		t.Errorf("owed for a change that was not made: %v", led.Effects.List())
+	}
+}
+
+// A task looks at its fields again just before its change.
+func TestAnotherValueThanPlannedIsNotWritten(t *testing.T) {
+	becomes := func(value string) *tasks.Change {
+		return &tasks.Change{Items: []tasks.Item{{Key: "file:/a", Fields: []tasks.Field{{Name: "mode", Before: "0600", After: value}}}}}
+	}
+	if err := within("file:/a", becomes("0644"), becomes("0644")); err != nil {
+		t.Error(err)
+	}
+	if err := within("file:/a", becomes("0666"), becomes("0644")); !OnlyChangedSincePlanned(err) {
+		t.Errorf("%v; want that the change differs from the plan", err)
 	}
 }
 
