@@ -220,6 +220,20 @@ func TestAnotherValueThanPlannedIsNotWritten(t *testing.T) {
 	}
 }
 
+// The line of the journal has the values, but never those of a secret.
+func TestAChangeOfASecretIsLoggedWithoutValues(t *testing.T) {
+	change := &tasks.Change{Items: []tasks.Item{
+		{Key: "file:/a", Fields: []tasks.Field{{Name: "mode", Before: "0600", After: "0644"}}}, {Key: "file:/b", Fields: []tasks.Field{{After: "x"}}},
+	}}
+	file := note{path: "/a"}
+	if got := changeText(file, change); got != "mode: 0600 → 0644, file:/b, none → x" {
+		t.Errorf("logged as %q", got)
+	}
+	if file.Secret = true; changeText(file, change) != "" {
+		t.Errorf("a secret is logged as %q", changeText(file, change))
+	}
+}
+
 // somebody is an [Admission] that takes some time, in which somebody else writes a file.
 type somebody struct {
 	path string
