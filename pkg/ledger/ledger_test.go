@@ -221,6 +221,35 @@ func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 
 // Each record is found at its index. A fingerprint between two records leads to the index of the
 // next one. This holds if fingerprints are evenly distributed, and if not.
+// A power cut can leave an empty journal. To count it as no ledger would make all keys ours. The
+// line that keeps it: journal.go, loadJournal (is empty).
+func TestAnEmptyJournalIsALostLedger(t *testing.T) {
+	if l := Load(disk{JournalFile: ""}); !l.Lost || len(l.Damage()) != 1 {
+		t.Errorf("lost %t, damage %q", l.Lost, l.Damage())
+	}
+	if l := Load(disk{}); l.Lost || len(l.Damage()) != 0 {
+		t.Errorf("without a journal: lost %t, damage %q", l.Lost, l.Damage())
+	}
+}
+
+// A cordon belongs to the machine that made it: an image or a clone has made none. The line that
+// keeps it: api_cache.go, LoadAPICache (IsOtherMachine).
+func TestTheCordonOfAnotherMachineIsNotOurs(t *testing.T) {
+	const own, other = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+	for machine, want := range map[string]bool{own: true, other: false, "": true} {
+		d := disk{"/etc/machine-id": own + "\n"}
+		if err := SaveAPICache(t.Context(), d, APICache{Node: "n", Cordoned: true, Machine: machine}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := LoadAPICache(d); err != nil || got.Node != "n" || got.Cordoned != want {
+			t.Errorf("machine %q: %+v, %v; want cordoned %t", machine, got, err, want)
+		}
+	}
+	if got, err := LoadAPICache(disk{apiCacheFile: `{"node": "n", "cordoned`}); err == nil || got.Node != "" {
+		t.Errorf("a damaged file: %+v, %v", got, err)
+	}
+}
+
 func TestStampsAreFound(t *testing.T) {
 	for _, spread := range []func(i int) fingerprint{
 		func(i int) fingerprint { return fingerprintOf(strconv.Itoa(i), info) },

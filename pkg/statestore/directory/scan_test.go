@@ -199,3 +199,17 @@ func TestScanAllocates(t *testing.T) {
 		t.Errorf("for each file %d bytes, want at most %d", each, mostBytes)
 	}
 }
+
+// Only root believes what sudo says of its caller.
+func TestOwnIDs(t *testing.T) {
+	for _, c := range []struct {
+		caller int
+		sudo   string
+		want   []uint32
+	}{{0, "", []uint32{0, 0}}, {0, "1000", []uint32{0, 0, 1000}}, {0, "-1", []uint32{0, 0}}, {1000, "1001", []uint32{0, 1000}}} {
+		t.Setenv("SUDO_UID", c.sudo)
+		if got := ownIDs(c.caller, "SUDO_UID"); !slices.Equal(got, c.want) {
+			t.Errorf("caller %d with SUDO_UID=%s: %v, want %v", c.caller, c.sudo, got, c.want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,40 @@ func FuzzParseManifest(f *testing.F) {
 
 // A proxy or a login page that answers in place of the store is no matter of keys, pins or a
 // compromised store. An empty answer and a compressed one neither. The line that keeps it: open.go.
+// The limits keep a node from reading what would fill its memory.
+func TestEntriesThatAreNotSafeToRead(t *testing.T) {
+	entry := func(name string, o Object) *Manifest {
+		return &Manifest{Objects: map[string]Object{"cluster.yaml": {SHA256: trust.Digest(nil)}, name: o}}
+	}
+	half := map[string]Object{}
+	for i := range MaxSnapshotSize/MaxObjectSize + 1 {
+		half[fmt.Sprintf("nodes/%d.yaml", i)] = Object{SHA256: trust.Digest(nil), Size: MaxObjectSize}
+	}
+	many := map[string]Object{}
+	for i := range MaxObjects + 1 {
+		many[fmt.Sprintf("nodes/%d.yaml", i)] = Object{SHA256: trust.Digest(nil)}
+	}
+	for want, m := range map[string]*Manifest{
+		"no path below the cluster":             entry("../x", Object{SHA256: trust.Digest(nil)}),
+		"none in lower-case hex":                entry("nodes/n.yaml", Object{SHA256: strings.ToUpper(trust.Digest(nil))}),
+		"has -1 bytes":                          entry("nodes/n.yaml", Object{SHA256: trust.Digest(nil), Size: -1}),
+		fmt.Sprint("has ", MaxObjectSize+1):     entry("nodes/n.yaml", Object{SHA256: trust.Digest(nil), Size: MaxObjectSize + 1}),
+		fmt.Sprint("at most ", MaxSnapshotSize): {Objects: half},
+		ErrTooMany.Error():                      {Objects: many},
+	} {
+		if err := m.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	delete(many, "nodes/0.yaml")
+	if err := (&Manifest{Objects: many}).Check(); err != nil {
+		t.Errorf("with as many as can be read: %v", err)
+	}
+	if err := entry("nodes/n.yaml", Object{SHA256: trust.Digest(nil), Size: MaxObjectSize}).Check(); err != nil {
+		t.Errorf("with the largest that can be read: %v", err)
+	}
+}
+
 func TestAnAnswerThatIsNoManifest(t *testing.T) {
 	raw := New("c", 1, nil).Encode()
 	for _, policy := range []*trust.Policy{nil, {}, {Pin: trust.Pin{Digest: trust.Digest(raw)}}} {
