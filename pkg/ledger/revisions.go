@@ -138,8 +138,8 @@ func revisionNumbers(r Reader) ([]int, error) {
 	}
 	var out []int
 	for _, name := range names {
-		base, ok := strings.CutSuffix(name, ".json")
-		if n, err := strconv.Atoi(base); ok && err == nil && n > 0 && revisionFile(n) == revisionDir+"/"+name {
+		n, _ := strconv.Atoi(strings.TrimSuffix(name, ".json")) // another name is not the file of a number
+		if n > 0 && revisionFile(n) == revisionDir+"/"+name {
 			out = append(out, n)
 		}
 	}

@@ -1,0 +1,51 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// broken is a disk on which nothing can be read or written.
+type broken struct{ disk }
+
+func (broken) ReadFile(string) ([]byte, error) { return nil, syscall.EIO }
+
+func (broken) WriteFile(context.Context, string, []byte, hostfs.FileSpec) error {
+	return syscall.ENOSPC
+}
+
+// The agent must not believe that something is recorded. The lines that keep it: state_files.go,
+// saveState and writeJSON; effects.go, Save.
+func TestAWriteThatFailsIsAnError(t *testing.T) {
+	owed := Load(disk{})
+	owed.Effects.Enqueue("effect:daemon-reload", "file:/a")
+	for name, save := range map[string]func(Writer) error{
+		"a pause":    func(w Writer) error { return SavePause(t.Context(), w, &Pause{By: "a"}) },
+		"the API":    func(w Writer) error { return SaveAPICache(t.Context(), w, APICache{Node: "n"}) },
+		"the effect": func(w Writer) error { return owed.Effects.Save(t.Context(), w) },
+	} {
+		if err := save(broken{disk{}}); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The lines that keep it: revisions.go, readRevision and revisionNumbers.
+func TestARevisionThatCannotBeReadIsAnError(t *testing.T) {
+	if rev, err := ReadRevision(broken{disk{}}, 1); rev != nil || !errors.Is(err, syscall.EIO) || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%+v, %v", rev, err)
+	}
+	d := disk{}
+	for _, name := range []string{"2.json", "10.json", "3.json.tmp", "4", "07.json", "0.json", "-1.json", "+8.json", "x.json"} {
+		d[revisionDir+"/"+name] = "{}"
+	}
+	if got, err := revisionNumbers(d); err != nil || !slices.Equal(got, []int{2, 10}) {
+		t.Errorf("%v, %v; want 2 and 10", got, err)
+	}
+}
