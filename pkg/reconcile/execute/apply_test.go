@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -204,6 +205,32 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	defer files.Close() // only read from
 	if led := ledger.Load(files); len(led.Effects.List()) != 0 {
 		t.Errorf("owed for a change that was not made: %v", led.Effects.List())
+	}
+}
+
+// The disk of the ledger is full, or not what it should be. A change whose effect cannot be recorded
+// is not made, because a kill would lose the effect. The lines that keep it: apply.go, Apply (Save);
+// effects.go, Enqueue.
+func TestAnEffectThatCannotBeRecordedStopsTheChange(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root, rung := t.TempDir(), 0
+	hostroot.Put(t, root, ledger.Dir, "a file in the way")
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	g, err := graph.New([]tasks.Task{note{Meta: asking("a"), path: "/a", want: "1"}, bell{rung: &rung}}, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	led := ledger.Load(h.Live.Files)
+	planned := Plan(t.Context(), g, h.Live.View(), nil, nil, nil)
+	if err := Enqueue(t.Context(), h, led, planned.Changes); err == nil || len(led.Effects.List()) != 0 {
+		t.Errorf("%v, and owed is %v", err, led.Effects.List())
+	}
+	if _, err := Apply(t.Context(), planned, h, led, Options{Log: zap.NewNop()}); err == nil || rung != 0 || hostroot.There(root, "/a") {
+		t.Errorf("%v, effect done %d times, the file is there: %t", err, rung, hostroot.There(root, "/a"))
 	}
 }
 
