@@ -1,15 +1,19 @@
 package rollout
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
+	"aead.dev/minisign"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -71,4 +75,55 @@ func TestAnUnreadableLastGoodLetsNoOlderGenerationIn(t *testing.T) {
 	}
 	write("{")
 	check("it is damaged", true)
+}
+
+// Who stole a key may have signed a high generation. It does not count once the key is not trusted
+// any more. The lines that keep it: last_good.go, Seen (CheckCached, lost).
+func TestAGenerationOfAKeyThatIsNoLongerTrustedDoesNotCount(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	key := func() (trust.Key, minisign.PrivateKey) {
+		public, private, err := minisign.GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trust.Key{Public: public}, private
+	}
+	stolen, private := key()
+	next, _ := key()
+	statement := []byte("{\"generation\": 5}\n")
+	manifest := trust.Join(statement, trust.Sign(private, statement, ""))
+	good := ledger.LastGood{Store: "/store", Cluster: "c", Generation: 5, Digest: "five"}
+	if err := ledger.Load(h.Live.Files).SaveLastGood(t.Context(), h.Files, good, manifest, nil); err != nil {
+		t.Fatal(err)
+	}
+	both := []trust.Key{stolen, next}
+	check := func(what string, keys []trust.Key, want int64) {
+		t.Helper()
+		seen, err := (Rollout{Host: host.Options{Root: root}, Trust: &trust.Policy{Keys: keys}}).Seen("/store")
+		if err != nil || seen.Generation != want {
+			t.Errorf("%s: %+v, %v; want generation %d", what, seen, err, want)
+		}
+	}
+	check("taken", both, 5)
+	check("taken, of the stolen key", []trust.Key{next}, 0)
+	for _, c := range []struct {
+		keys             string
+		trusted, revoked int64
+	}{{trust.ID(stolen.Public.ID()), 7, 0}, {trust.ID(next.Public.ID()), 7, 7}, {"", 5, 0}} {
+		if err := ledger.SaveUpdate(t.Context(), h.Files, &ledger.Update{Generation: 7, Digest: "seven", Keys: c.keys}); err != nil {
+			t.Fatal(err)
+		}
+		check("waits", both, c.trusted)
+		check("waits, of the stolen key", []trust.Key{next}, c.revoked)
+	}
+	if err := ledger.SaveUpdate(t.Context(), h.Files, &ledger.Update{Generation: 4, Digest: "four", Keys: trust.ID(next.Public.ID())}); err != nil {
+		t.Fatal(err)
+	}
+	check("an older one waits", both, 5)
 }
