@@ -252,7 +252,7 @@ const clockStep = time.Minute
 // back since, the waiting time starts again.
 func free(u *ledger.Update, now time.Time, clock ledger.Clock) {
 	passed := clock.Up - u.FreeUp
-	switch known := clock.Up > 0 && u.FreeUp > 0 && clock.Boot == u.FreeBoot && passed >= 0; {
+	switch known := u.FreeUp > 0 && clock.Boot == u.FreeBoot && passed >= 0; {
 	case u.Free.IsZero() || !known && u.Free.After(now):
 		u.Free, u.FreeBoot, u.FreeUp = now, clock.Boot, clock.Up
 	case known && (now.Sub(u.Free)-passed).Abs() > clockStep:

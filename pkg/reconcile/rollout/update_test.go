@@ -7,6 +7,9 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and
@@ -39,5 +42,56 @@ func TestTheFleetIsSpread(t *testing.T) {
 	}
 	if other < 50 || other > 150 {
 		t.Errorf("%d of the first %d nodes of one change are the first of another", other, nodes/10)
+	}
+}
+
+// The uptime measures a wait as long as it is of the same boot. Otherwise the wall clock does. The
+// lines that keep it: update.go, free.
+func TestAWaitIsMeasuredByTheUptime(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	here := ledger.Clock{Now: now, Boot: "b", Up: 3 * time.Hour}
+	for name, c := range map[string]struct {
+		u     ledger.Update
+		clock ledger.Clock
+		want  time.Time
+	}{
+		"it begins":               {ledger.Update{}, here, now},
+		"an hour":                 {ledger.Update{Free: ago(time.Hour), FreeBoot: "b", FreeUp: 2 * time.Hour}, here, ago(time.Hour)},
+		"the clock is adjusted":   {ledger.Update{Free: ago(time.Hour - time.Minute), FreeBoot: "b", FreeUp: 2 * time.Hour}, here, ago(time.Hour - time.Minute)},
+		"the clock is set ahead":  {ledger.Update{Free: ago(24 * time.Hour), FreeBoot: "b", FreeUp: 2 * time.Hour}, here, ago(time.Hour)},
+		"the clock is set back":   {ledger.Update{Free: ago(-time.Hour), FreeBoot: "b", FreeUp: 2 * time.Hour}, here, ago(time.Hour)},
+		"another boot":            {ledger.Update{Free: ago(24 * time.Hour), FreeBoot: "a", FreeUp: 2 * time.Hour}, here, ago(24 * time.Hour)},
+		"another boot, set back":  {ledger.Update{Free: ago(-time.Hour), FreeBoot: "a", FreeUp: 2 * time.Hour}, here, now},
+		"an uptime of the future": {ledger.Update{Free: ago(time.Hour), FreeBoot: "b", FreeUp: 4 * time.Hour}, here, ago(time.Hour)},
+		"no uptime":               {ledger.Update{Free: ago(time.Hour), FreeBoot: "b", FreeUp: 2 * time.Hour}, ledger.Clock{Now: now, Boot: "b"}, ago(time.Hour)},
+		"no uptime at first":      {ledger.Update{Free: ago(time.Hour), FreeBoot: "b"}, here, ago(time.Hour)},
+	} {
+		if free(&c.u, now, c.clock); !c.u.Free.Equal(c.want) {
+			t.Errorf("%s: since %s, want %s", name, c.u.Free, c.want)
+		}
+	}
+}
+
+// A repair would be made without the changed configuration, too. The lines that keep it: update.go,
+// intended.
+func TestARepairHasNoPartInTheClassOfAChange(t *testing.T) {
+	step := func(class tasks.Class, repair bool) report.Step {
+		return report.Step{State: report.Planned, Class: class.String(), ClassWhy: class.String(), Repair: repair}
+	}
+	for name, c := range map[string]struct {
+		steps   []report.Step
+		class   tasks.Class
+		changes bool
+	}{
+		"nothing":               {nil, 0, false},
+		"a repair":              {[]report.Step{step(tasks.ClassReplace, true)}, 0, false},
+		"a change and a repair": {[]report.Step{step(tasks.ClassReplace, true), step(tasks.ClassLive, false)}, tasks.ClassLive, true},
+		"two changes":           {[]report.Step{step(tasks.ClassReload, false), step(tasks.ClassLive, false)}, tasks.ClassReload, true},
+	} {
+		class, why, changes := intended(&report.Plan{Steps: c.steps})
+		if class != c.class || changes != c.changes || changes && why != class.String() {
+			t.Errorf("%s: %s (%s), changes %t; want %s, %t", name, class, why, changes, c.class, c.changes)
+		}
 	}
 }
