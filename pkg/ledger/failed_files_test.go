@@ -36,6 +36,18 @@ func TestAWriteThatFailsIsAnError(t *testing.T) {
 	}
 }
 
+// A damaged record is an error, and no pause. The line that keeps it: pause.go, ReadPause.
+func TestADamagedPausePausesNothing(t *testing.T) {
+	for name, text := range map[string]string{"cut": `{"by": "a", "since": "2026-`, "empty": ""} {
+		if p, err := ReadPause(disk{pauseFile: text}); p != nil || err == nil {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+	if p, err := ReadPause(disk{}); p != nil || err != nil {
+		t.Errorf("no file: %+v, %v", p, err)
+	}
+}
+
 // The lines that keep it: revisions.go, readRevision and revisionNumbers.
 func TestARevisionThatCannotBeReadIsAnError(t *testing.T) {
 	if rev, err := ReadRevision(broken{disk{}}, 1); rev != nil || !errors.Is(err, syscall.EIO) || errors.Is(err, fs.ErrNotExist) {
