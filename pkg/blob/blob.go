@@ -1,5 +1,5 @@
 // Package blob is bytes that are known by their digest: what a store holds, a host has and the
-// ledger keeps.
+// ledger keeps. [Open] and [ReadFile] get bytes from a file without waiting for a pipe.
 package blob
 
 import (
