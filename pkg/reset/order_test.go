@@ -11,8 +11,8 @@ import (
 )
 
 // The kernel changes accept_redirects when ip_forward is written. So a reset writes it afterwards,
-// as the agent did. An effect runs after what asks for it, also if it came before in the ledger. The
-// lines that keep it: phases.go, arrangeBack (Requires).
+// as the agent did. An effect runs after what asks for it, also if it came before in the ledger.
+// The lines that keep it: phases.go, arrangeBack (Requires).
 func TestASysctlThatChangesOthersIsRestoredFirst(t *testing.T) {
 	files, err := host.OpenFiles(host.Options{Root: t.TempDir()})
 	if err != nil {

@@ -208,9 +208,8 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	}
 }
 
-// The disk of the ledger is full, or not what it should be. A change whose effect cannot be recorded
-// is not made, because a kill would lose the effect. The lines that keep it: apply.go, Apply (Save);
-// effects.go, Enqueue.
+// The ledger cannot be written. A change whose effect cannot be recorded is not made, because a
+// kill would lose the effect. The lines that keep it: apply.go, Apply (Save); effects.go, Enqueue.
 func TestAnEffectThatCannotBeRecordedStopsTheChange(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root, rung := t.TempDir(), 0
