@@ -51,10 +51,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 			continue // a directory, or the file is gone
 		}
 		container, _, _ := strings.Cut(strings.TrimSpace(string(content)), "\n")
-		if container = strings.TrimSpace(container); container == "" || strings.ContainsAny(container, `/*?[\`) {
-			continue
-		}
-		results, err := Expand(v, path.Join(cniResults, path.Base(dir)+"-"+container+"-*"))
+		results, err := resultsOf(v, path.Base(dir), strings.TrimSpace(container))
 		if err != nil {
 			return false, err
 		}

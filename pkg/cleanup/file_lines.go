@@ -27,7 +27,7 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 		if err != nil {
 			return nil, err
 		}
-		if !m.in(content) {
+		if left, _ := m.without(content); len(left) == len(content) {
 			continue
 		}
 		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), Detail: "line",
@@ -42,16 +42,8 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 	return out, nil
 }
 
-func (m LineSelector) in(content []byte) bool {
-	for line := range strings.Lines(string(content)) {
-		if m.matches(line) {
-			return true
-		}
-	}
-	return false
-}
-
-// without returns a file's content without the line. Every other byte stays.
+// without returns a file's content without the line. Every other byte stays. The error is nil: it
+// is there for [hostfs.Writer.EditFile].
 func (m LineSelector) without(old []byte) ([]byte, error) {
 	var kept strings.Builder
 	for line := range strings.Lines(string(old)) {

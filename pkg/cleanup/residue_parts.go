@@ -21,24 +21,26 @@ func (l Residue) OnDisk() Residue {
 // In returns the residue for a host whose runtime uses other CNI directories: what a network has
 // in the usual directories is searched for in these too.
 func (l Residue) In(confDir string, binDirs ...string) Residue {
-	files := slices.Clip(l.Files)
+	inside := func(file, usual, dir string) (other string, is bool) {
+		name, is := strings.CutPrefix(file, usual+"/")
+		return dir + "/" + name, is && dir != "" && path.Clean(dir) != usual
+	}
+	files, renamed := slices.Clone(l.Files), slices.Clone(l.Renamed)
 	for _, file := range l.Files {
-		if name, ok := strings.CutPrefix(file, "/etc/cni/net.d/"); ok && confDir != "" && confDir != "/etc/cni/net.d" {
-			files = append(files, confDir+"/"+name)
+		if other, is := inside(file, "/etc/cni/net.d", confDir); is {
+			files = append(files, other)
 		}
 		for _, dir := range binDirs {
-			if name, ok := strings.CutPrefix(file, "/opt/cni/bin/"); ok && path.Clean(dir) != "/opt/cni/bin" {
-				files = append(files, dir+"/"+name)
+			if other, is := inside(file, "/opt/cni/bin", dir); is {
+				files = append(files, other)
 			}
 		}
 	}
-	l.Files = files
-	renamed := slices.Clip(l.Renamed)
 	for _, m := range l.Renamed {
-		if name, ok := strings.CutPrefix(m.Path, "/etc/cni/net.d/"); ok && confDir != "" && confDir != "/etc/cni/net.d" {
-			renamed = append(renamed, RenamedSelector{Path: confDir + "/" + name, Suffix: m.Suffix})
+		if other, is := inside(m.Path, "/etc/cni/net.d", confDir); is {
+			renamed = append(renamed, RenamedSelector{other, m.Suffix})
 		}
 	}
-	l.Renamed = renamed
+	l.Files, l.Renamed = files, renamed
 	return l
 }

@@ -67,9 +67,8 @@ func (l Residue) ownRules(ctx context.Context, v host.View, s Scope) (own []rtnl
 	}
 	strange := map[int]bool{} // tables with routes that no selector matches
 	for _, r := range routes {
-		if !r.OfMachine() && !l.selectsRoute(r, s) {
-			strange[r.Table] = true
-		}
+		known := slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return m.matches(r, s) })
+		strange[r.Table] = strange[r.Table] || !known && !r.OfMachine()
 	}
 	others = map[int]bool{}
 	for table, theirs := range named {
@@ -89,10 +88,6 @@ func (l Residue) ownRules(ctx context.Context, v host.View, s Scope) (own []rtnl
 		}
 	}
 	return own, others, nil
-}
-
-func (l Residue) selectsRoute(r rtnl.Route, s Scope) bool {
-	return slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return m.matches(r, s) })
 }
 
 // tableNames are the files that give tables names. Later files add to earlier ones (ip-route(8)).

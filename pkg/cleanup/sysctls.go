@@ -11,14 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func (m SysctlSelector) back(v host.View) (string, error) {
-	value, set, err := facts.BootSysctl(v.Files, m.Key)
-	if err != nil || !set {
-		value = m.Default
-	}
-	return value, err
-}
-
 func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, m := range l.Sysctls {
@@ -29,9 +21,12 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		if err != nil {
 			return nil, err
 		}
-		back, err := m.back(v)
+		back, set, err := facts.BootSysctl(v.Files, m.Key)
 		if err != nil {
 			return nil, err
+		}
+		if !set {
+			back = m.Default
 		}
 		if !kernel.SameSysctl(m.Key, have, m.Wrote) || kernel.SameSysctl(m.Key, have, back) {
 			continue
