@@ -15,7 +15,7 @@ import (
 // each system call of these repairs and of the pass after them. At the kill the file is either
 // theirs or ours, as a whole. After the next run both are right, no other file of ours is left, and
 // nothing is left to do. The lines that keep it: pkg/reconcile/repair.go, plan (Noted) and repair;
-// pkg/host/hostfs/batch_staged.go, stageFile.
+// pkg/host/hostfs/batch.go, open.
 func TestKilledInARepair(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -61,9 +61,9 @@ type bench struct {
 //
 // What keeps it: pkg/host/hostfs/batch.go Commit: announce (sets; red without it, tried),
 // pkg/reconcile/execute/apply.go visit: try (a restart is done once; red without it, tried),
-// pkg/host/hostfs/batch_staged.go stageFile (write beside the target; O_TRUNC on the target turns
-// it red), pkg/host/hostfs/batch.go publish, pkg/host/hostfs/stale_files.go RemoveStale (staged
-// files), pkg/reconcile/execute/apply.go Apply: Effects.Save before the first change (restarts).
+// pkg/host/hostfs/batch.go open (write beside the target; O_TRUNC on the target turns it red),
+// pkg/host/hostfs/batch.go publish, pkg/host/hostfs/stale_files.go RemoveStale (staged files),
+// pkg/reconcile/execute/apply.go Apply: Effects.Save before the first change (restarts).
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

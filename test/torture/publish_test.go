@@ -18,8 +18,8 @@ import (
 // The real containerd loads every conf that the agent publishes, by its watch on the directory. It
 // misses none of many in a row.
 //
-// What keeps it: pkg/host/hostfs/batch_staged.go stageFile, which stages beside the target. A file
-// that comes from another directory by a rename raises no event that containerd heeds
+// What keeps it: pkg/host/hostfs/batch.go open, which stages beside the target. A file that comes
+// from another directory by a rename raises no event that containerd heeds
 // (https://github.com/containerd/containerd/issues/11715).
 func TestEveryConfIsLoaded(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 // Attributes implements [Files].
 func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 	return look("read the attributes of", name, func(name string) (map[string][]byte, error) {
-		fd, err := openItself(f.Paths, name)
+		fd, err := f.Paths.Open(name, toRead)
 		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
 			return nil, nil // a symlink or a socket
 		}
@@ -24,11 +24,6 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 		defer unix.Close(fd)
 		return xattr.Portable(fd)
 	})
-}
-
-// openItself opens a file or directory. It follows no symlink and does not block.
-func openItself(root hostpath.Root, name string) (int, error) {
-	return root.Open(name, toRead)
 }
 
 // toRead are the flags to open a file or directory without following a symlink and without
@@ -47,7 +42,7 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 		if len(attrs) == 0 {
 			return nil
 		}
-		fd, err := openItself(w.files.Paths.Strict(), name)
+		fd, err := w.files.Paths.Strict().Open(name, toRead)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,7 +72,7 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStaged(name, spec)
+	s := &Staged{name: name, base: path.Base(name), spec: spec, hash: sha256.New()}
 	if b.unnamed != nil {
 		err = b.openUnnamed(s)
 	} else {
@@ -84,13 +85,25 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	return s, nil
 }
 
-// open creates the file of s in the directory of its target.
+// open creates the file of s in the directory of its target, under its staged name.
 func (b *Batch) open(s *Staged) error {
 	dir, err := b.dir(path.Dir(s.name), true)
 	if err != nil {
 		return err
 	}
-	return stageFile(b.w.files.Paths, dir, s)
+	there, err := s.enter(dir)
+	if err != nil {
+		return err
+	}
+	fd, err := hostpath.OpenAt(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	s.file = os.NewFile(uintptr(fd), s.name)
+	if err = s.label(b.w.files.Paths, there); err != nil {
+		s.discard()
+	}
+	return err
 }
 
 // Exists reports whether there is something at a path, whatever a batch has staged for it.

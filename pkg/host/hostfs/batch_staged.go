@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
@@ -44,28 +43,6 @@ const (
 	swapped                      // in place; the old file has the staged name
 	inPlace
 )
-
-func newStaged(name string, spec FileSpec) *Staged {
-	return &Staged{name: name, base: path.Base(name), spec: spec, hash: sha256.New()}
-}
-
-// stageFile creates the file of s in dir, under its staged name.
-func stageFile(root hostpath.Root, dir *stagingDir, s *Staged) error {
-	there, err := s.enter(dir)
-	if err != nil {
-		return err
-	}
-	fd, err := hostpath.OpenAt(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	s.file = os.NewFile(uintptr(fd), s.name)
-	if err := s.label(root, there); err != nil {
-		s.discard()
-		return err
-	}
-	return nil
-}
 
 // enter sets the directory and an unused staged name of s, and returns the metadata of the target.
 func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {

@@ -91,44 +91,42 @@ func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 // Symlink creates a symbolic link, or replaces a link with another target, in one step. Any other
 // file at that path is an [hostpath.InTheWayError].
 func (w *Writer) Symlink(name, target string) error {
-	name, err := hostpath.Clean("link", name)
-	if err != nil {
-		return err
-	}
-	dir, real, err := w.files.Paths.OpenDir(path.Dir(name), true)
-	if err != nil {
-		return hostpath.Explain("link", name, err)
-	}
-	defer unix.Close(dir)
-	base := path.Base(name)
-	there, err := hostpath.LstatAt(dir, base)
-	switch {
-	case err == nil && there.Type != Symlink:
-		return &hostpath.InTheWayError{Path: name, Is: there.Type, Want: Symlink}
-	case err == nil:
-		if is, err := hostpath.Readlinkat(dir, base); err == nil && is == target {
-			return nil
+	return at("link", name, func(name string) error {
+		dir, real, err := w.files.Paths.OpenDir(path.Dir(name), true)
+		if err != nil {
+			return err
 		}
-	}
-	temp := stagedName()
-	if err := mayStage(dir); err != nil {
-		return hostpath.Explain("link", name, err)
-	}
-	if err := unix.Symlinkat(target, dir, temp); err != nil {
-		return hostpath.Explain("link", name, err)
-	}
-	err = w.files.Paths.LabelLink(dir, temp, path.Join(real, base))
-	if err == nil {
-		err = unix.Renameat(dir, temp, dir, base)
-	}
-	if err != nil {
-		return errors.Join(hostpath.Explain("link", name, err), unix.Unlinkat(dir, temp, 0))
-	}
-	if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
-		return err
-	}
-	w.log.wrote("symlink", name, zap.String("target", target))
-	return nil
+		defer unix.Close(dir)
+		base := path.Base(name)
+		there, err := hostpath.LstatAt(dir, base)
+		switch {
+		case err == nil && there.Type != Symlink:
+			return &hostpath.InTheWayError{Path: name, Is: there.Type, Want: Symlink}
+		case err == nil:
+			if is, err := hostpath.Readlinkat(dir, base); err == nil && is == target {
+				return nil
+			}
+		}
+		temp := stagedName()
+		if err := mayStage(dir); err != nil {
+			return err
+		}
+		if err := unix.Symlinkat(target, dir, temp); err != nil {
+			return err
+		}
+		err = w.files.Paths.LabelLink(dir, temp, path.Join(real, base))
+		if err == nil {
+			err = unix.Renameat(dir, temp, dir, base)
+		}
+		if err != nil {
+			return errors.Join(err, unix.Unlinkat(dir, temp, 0))
+		}
+		if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
+			return err
+		}
+		w.log.wrote("symlink", name, zap.String("target", target))
+		return nil
+	})
 }
 
 // SetMeta sets owner and mode of a file or directory without changing its content. If its metadata
