@@ -23,11 +23,7 @@ func legacyForward() ([]ForwardChain, error) {
 		if !f.hasForward() {
 			continue
 		}
-		info, entries, err := f.read("filter")
-		if err != nil {
-			return nil, fmt.Errorf("read table filter of ip_tables (%s): %w", f.name, err)
-		}
-		c, err := f.parse(info, entries)
+		c, err := f.forward()
 		if err != nil {
 			return nil, fmt.Errorf("read table filter of ip_tables (%s): %w", f.name, err)
 		}
@@ -43,9 +39,13 @@ func LegacyForward() bool { return slices.ContainsFunc(legacyFamilies, legacyFam
 // hasForward reports whether this network namespace has the table with the chain FORWARD.
 func (f legacyFamily) hasForward() bool { return slices.Contains(f.tables(), "filter") }
 
-// parse reads the chain FORWARD, up to the entry of its policy.
-func (f legacyFamily) parse(info legacyInfo, entries []byte) (ForwardChain, error) {
+// forward reads the chain FORWARD, up to the entry of its policy.
+func (f legacyFamily) forward() (ForwardChain, error) {
 	c := ForwardChain{Backend: BackendLegacy, Family: f.name, Table: "filter", Name: "FORWARD", Policy: "accept"}
+	info, entries, err := f.read(c.Table)
+	if err != nil {
+		return c, err
+	}
 	for at := int(info.HookEntry[hookForward]); ; {
 		e, err := f.entry(entries, at)
 		if err != nil {
@@ -67,7 +67,7 @@ func (f legacyFamily) parse(info legacyInfo, entries []byte) (ForwardChain, erro
 // ours recognises a rule of the agent: one whole link name, the agent's comment, accept, and
 // nothing else.
 func (f legacyFamily) ours(e legacyEntry) (forwardRule, bool) {
-	others := slices.Concat(e.head[:f.zero], e.head[f.proto:f.next-4])
+	others := slices.Concat(e.head[:f.in], e.head[f.proto:f.next-4])
 	in, out := f.links(e)
 	r := forwardRule{link: in.whole(), way: inward}
 	if in.none() {

@@ -27,11 +27,7 @@ func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 	var out []IPTChain
 	for _, f := range legacyFamilies {
 		for _, table := range f.tables() {
-			info, entries, err := f.read(table)
-			if err != nil {
-				return nil, fmt.Errorf("read table %s of ip_tables (%s): %w", table, f.name, err)
-			}
-			chains, err := f.chains(table, info, entries)
+			chains, err := f.chains(table)
 			if err != nil {
 				return nil, fmt.Errorf("read table %s of ip_tables (%s): %w", table, f.name, err)
 			}
@@ -44,7 +40,11 @@ func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 // chains reads all chains of a table. Built-in chains begin at the offsets of the hooks,
 // user-defined ones with an error target. Each ends with an entry that is no rule: the policy, or a
 // return.
-func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]IPTChain, error) {
+func (f legacyFamily) chains(table string) ([]IPTChain, error) {
+	info, entries, err := f.read(table)
+	if err != nil {
+		return nil, err
+	}
 	list, err := f.entries(entries)
 	if err != nil {
 		return nil, err

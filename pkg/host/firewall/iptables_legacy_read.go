@@ -22,17 +22,18 @@ type legacyFamily struct {
 	domain int
 	level  int
 	size   int // of struct ipt_entry without its matches
-	in     int // offset of iniface; outiface and the two masks follow
-	zero   int // bytes before in (addresses, masks): zero when all match
+	// in is the offset of iniface; outiface and the two masks follow. The bytes before it
+	// (addresses, masks) are zero when all match.
+	in     int
 	proto  int // offset of proto; up to nfcache all is zero when all match
 	invert int // offset of invflags
 	next   int // offset of target_offset; next_offset follows
 }
 
 var legacyFamilies = []legacyFamily{
-	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16, zero: 16,
+	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16,
 		proto: 80, invert: 83, next: 88},
-	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64, zero: 64,
+	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64,
 		proto: 128, invert: 132, next: 140},
 }
 
