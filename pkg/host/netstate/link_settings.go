@@ -178,7 +178,7 @@ func linkOf(m []byte) int { return int(binary.NativeEndian.Uint32(m[4:])) }
 // program ([State.hasWriter]) that has a new index was created again, and the program that created
 // it has set it. restoreLinks calls it twice, because some settings depend on others. [Writer.Lost]
 // reports what the kernel still refuses.
-func (w *Writer) restoreSettings(ctx context.Context, was State, now map[string]rtnl.Link) error {
+func restoreSettings(ctx context.Context, was State, now map[string]rtnl.Link) error {
 	list, err := listSettings(ctx)
 	if err != nil {
 		return err

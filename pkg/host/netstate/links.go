@@ -110,7 +110,7 @@ func (w *Writer) restoreLinks(ctx context.Context, was State, made []string) (er
 				errs = append(errs, restoreMaster(have, l, now))
 			}
 		}
-		err = errors.Join(append(errs, w.restoreSettings(ctx, was, now), w.restoreVLANs(ctx, was, now))...)
+		err = errors.Join(append(errs, restoreSettings(ctx, was, now), restoreVLANs(ctx, was, now))...)
 	}
 	return err
 }

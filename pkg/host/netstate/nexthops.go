@@ -52,7 +52,7 @@ func objectID(m []byte) int { return sys.Number(sys.Attribute(m[nexthopHead:], u
 // restoreNexthops restores the nexthop objects, which routes and groups name by id. The kernel
 // removes them with their links. A group needs its members, so there are several rounds. If a
 // routing daemon has used an id for its own object meanwhile, that object stays.
-func (w *Writer) restoreNexthops(ctx context.Context, was State) (err error) {
+func restoreNexthops(ctx context.Context, was State) (err error) {
 	for range 3 {
 		now, listed := listNexthops(ctx)
 		if listed != nil {

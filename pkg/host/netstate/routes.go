@@ -23,7 +23,7 @@ func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	objects := w.restoreNexthops(ctx, was)
+	objects := restoreNexthops(ctx, was)
 	routes, expires, err := listRoutes(ctx)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 				}
 			}
 			if gone = left; objects != nil {
-				objects = w.restoreNexthops(ctx, was)
+				objects = restoreNexthops(ctx, was)
 			}
 		}
 	}
@@ -137,10 +137,7 @@ func routeKey(m []byte) string {
 
 func routeLink(m []byte) (index int, there bool) {
 	b := routeAttribute(m, unix.RTA_OIF)
-	if len(b) != 4 {
-		return 0, false
-	}
-	return int(binary.NativeEndian.Uint32(b)), true
+	return sys.Number(b), b != nil
 }
 
 // Indexes into a link's IPv6 settings (linux/ipv6.h).

@@ -63,7 +63,7 @@ func vlansOf(m []byte) (bridge int, flags map[uint16]uint16) {
 // restoreVLANs restores the VLANs of bridges, and of ports that have their old bridge again. A port
 // loses its VLANs when it leaves the bridge. When it joins again, it gets the bridge's default
 // VLAN.
-func (w *Writer) restoreVLANs(ctx context.Context, was State, now map[string]rtnl.Link) error {
+func restoreVLANs(ctx context.Context, was State, now map[string]rtnl.Link) error {
 	list, err := listVLANs(ctx)
 	if err != nil {
 		return err
