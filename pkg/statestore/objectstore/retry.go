@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // The attempts and pauses of [Retrying].
@@ -38,8 +39,6 @@ func (b *Busy) Unwrap() error { return b.Err }
 // before the time for which the server asked.
 type Retrying struct {
 	Source
-	sleep func(context.Context, time.Duration) error
-	now   func() time.Time
 
 	mu        sync.Mutex
 	failing   bool
@@ -48,7 +47,7 @@ type Retrying struct {
 }
 
 // NewRetrying returns a Retrying that reads from s.
-func NewRetrying(s Source) *Retrying { return &Retrying{Source: s, sleep: sleep, now: time.Now} }
+func NewRetrying(s Source) *Retrying { return &Retrying{Source: s} }
 
 // Get implements [Source].
 func (p *Retrying) Get(ctx context.Context, name, known string, limit int64) (object Object, err error) {
@@ -77,8 +76,8 @@ func (p *Retrying) try(ctx context.Context, once func() error) error {
 		if left--; !again || left <= 0 {
 			return err
 		}
-		if cause := p.sleep(ctx, wait); cause != nil {
-			return cause
+		if !host.Sleep(ctx, wait) {
+			return context.Cause(ctx)
 		}
 		err = nil
 	}
@@ -89,7 +88,7 @@ func (p *Retrying) try(ctx context.Context, once func() error) error {
 func (p *Retrying) begin() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.notBefore.After(p.now()) {
+	if p.notBefore.After(time.Now()) {
 		return 0, p.asked()
 	}
 	if p.failing {
@@ -118,19 +117,8 @@ func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, ag
 	if busy, ok := errors.AsType[*Busy](err); ok {
 		after := min(busy.RetryAfter, maxRetryAfter)
 		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many nodes got the same Retry-After
-		p.notBefore, p.why = p.now().Add(after), err
+		p.notBefore, p.why = time.Now().Add(after), err
 		err = p.asked()
 	}
 	return wait, wait <= longWait, err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

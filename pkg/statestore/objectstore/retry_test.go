@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -23,19 +24,6 @@ func (m *moody) Get(context.Context, string, string, int64) (Object, error) {
 	return Object{}, err
 }
 
-// retrying returns m with retries, its clock, and the pauses that it made.
-func retrying(m *moody) (p *Retrying, clock *time.Time, pauses *[]time.Duration) {
-	clock, pauses = new(time.Time), new([]time.Duration)
-	*clock = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p = NewRetrying(m)
-	p.now = func() time.Time { return *clock }
-	p.sleep = func(ctx context.Context, d time.Duration) error {
-		*pauses, *clock = append(*pauses, d), clock.Add(d)
-		return context.Cause(ctx)
-	}
-	return p, clock, pauses
-}
-
 func get(p *Retrying) error {
 	_, err := p.Get(context.Background(), "manifest", "", 1)
 	return err
@@ -47,6 +35,7 @@ var (
 )
 
 func TestPatience(t *testing.T) {
+	const leastPause = time.Second
 	for name, c := range map[string]struct {
 		answers []error
 		want    error
@@ -58,46 +47,57 @@ func TestPatience(t *testing.T) {
 		"once":              {[]error{errReset, nil}, nil, 2},
 		"then permanent":    {[]error{errReset, errForbidden}, errForbidden, 2},
 		"always":            {[]error{errReset}, errReset, 3},
-		"busy for a moment": {[]error{graph.Transient(&Busy{time.Second, errReset}), nil}, nil, 2},
+		"busy for a moment": {[]error{graph.Transient(&Busy{leastPause, errReset}), nil}, nil, 2},
 		"busy for long":     {[]error{graph.Transient(&Busy{time.Minute, errReset}), nil}, errReset, 1},
 	} {
-		m := &moody{answers: c.answers}
-		p, _, pauses := retrying(m)
-		if err := get(p); !errors.Is(err, c.want) || m.asked != c.asked || len(*pauses) != c.asked-1 {
-			t.Errorf("%s: %v after %d requests and pauses of %v; want %v after %d", name, err, m.asked, *pauses, c.want, c.asked)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			m, begun := &moody{answers: c.answers}, time.Now()
+			err := get(NewRetrying(m))
+			if !errors.Is(err, c.want) || m.asked != c.asked {
+				t.Errorf("%s: %v after %d requests; want %v after %d", name, err, m.asked, c.want, c.asked)
+			}
+			took := time.Since(begun)
+			if (took > 0) != (m.asked > 1) || name == "busy for a moment" && took < leastPause {
+				t.Errorf("%s: pauses of %s for %d requests", name, took, m.asked)
+			}
+		})
 	}
 }
 
 // A source that goes on failing gets one request in each call. After its first success it gets
 // retries again.
 func TestPatienceEnds(t *testing.T) {
-	m := &moody{answers: []error{errReset, errReset, errReset, errReset, nil, errReset, nil}}
-	p, _, _ := retrying(m)
-	for i, want := range []int{3, 4, 5, 7} {
-		_ = get(p)
-		if m.asked != want {
-			t.Errorf("after call %d: %d requests, want %d", i+1, m.asked, want)
+	synctest.Test(t, func(t *testing.T) {
+		m := &moody{answers: []error{errReset, errReset, errReset, errReset, nil, errReset, nil}}
+		p := NewRetrying(m)
+		for i, want := range []int{3, 4, 5, 7} {
+			_ = get(p)
+			if m.asked != want {
+				t.Errorf("after call %d: %d requests, want %d", i+1, m.asked, want)
+			}
 		}
-	}
+	})
 }
 
 // A pause that a server asks for holds over several calls, but not for ever.
 func TestPatienceAsLongAsAsked(t *testing.T) {
-	m := &moody{answers: []error{graph.Transient(&Busy{1000 * time.Hour, errReset}), nil}}
-	p, clock, _ := retrying(m)
-	for range 3 {
-		if err := get(p); !graph.IsTransient(err) || m.asked != 1 {
+	synctest.Test(t, func(t *testing.T) {
+		m := &moody{answers: []error{graph.Transient(&Busy{1000 * time.Hour, errReset}), nil}}
+		p := NewRetrying(m)
+		for range 3 {
+			if err := get(p); !graph.IsTransient(err) || m.asked != 1 {
+				t.Errorf("%v after %d requests", err, m.asked)
+			}
+		}
+		until := time.Now().Add(maxRetryAfter)
+		if err := get(p); !strings.Contains(err.Error(), "to wait until "+until.UTC().Format(time.RFC3339)) {
+			t.Error(err)
+		}
+		time.Sleep(maxRetryAfter)
+		if err := get(p); err != nil || m.asked != 2 {
 			t.Errorf("%v after %d requests", err, m.asked)
 		}
-	}
-	if err := get(p); !strings.Contains(err.Error(), "to wait until "+clock.Add(maxRetryAfter).UTC().Format(time.RFC3339)) {
-		t.Error(err)
-	}
-	*clock = clock.Add(maxRetryAfter)
-	if err := get(p); err != nil || m.asked != 2 {
-		t.Errorf("%v after %d requests", err, m.asked)
-	}
+	})
 }
 
 func TestPatienceCancelled(t *testing.T) {
@@ -105,8 +105,7 @@ func TestPatienceCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
 	m := &moody{answers: []error{errReset}}
-	p, _, _ := retrying(m)
-	if _, err := p.Get(ctx, "manifest", "", 1); !errors.Is(err, cause) || m.asked != 1 {
+	if _, err := NewRetrying(m).Get(ctx, "manifest", "", 1); !errors.Is(err, cause) || m.asked != 1 {
 		t.Errorf("%v after %d requests", err, m.asked)
 	}
 }
