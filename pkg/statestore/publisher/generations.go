@@ -28,6 +28,8 @@ type generation struct {
 // generations are the records of a cluster, sorted by number.
 type generations []generation
 
+func byNumber(a, b generation) int { return int(a.number - b.number) }
+
 // listGenerations lists the records. It ignores other names in their directory.
 func listGenerations(ctx context.Context, from objectstore.Destination) (out generations, err error) {
 	err = from.List(ctx, manifest.GenerationsDir+"/", func(o objectstore.Listed) error {
@@ -37,7 +39,7 @@ func listGenerations(ctx context.Context, from objectstore.Destination) (out gen
 		}
 		return nil
 	})
-	slices.SortStableFunc(out, func(a, b generation) int { return int(a.number - b.number) })
+	slices.SortStableFunc(out, byNumber)
 	return out, err
 }
 

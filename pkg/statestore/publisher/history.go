@@ -73,7 +73,7 @@ func recorded(
 	// an agent of an earlier release published it without a record
 	if !slices.ContainsFunc(records, func(r generation) bool { return r.digest == now }) {
 		records = append(records, generation{name: manifest.Name, number: m.Generation, digest: now})
-		slices.SortStableFunc(records, func(a, b generation) int { return int(a.number - b.number) })
+		slices.SortStableFunc(records, byNumber)
 	}
 	return now, records, nil
 }
