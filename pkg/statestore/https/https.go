@@ -82,17 +82,9 @@ func (s *Source) Get(ctx context.Context, name, known string, limit int64) (obje
 		return objectstore.Object{}, objectstore.ErrNotModified
 	case r.StatusCode != http.StatusOK:
 		return objectstore.Object{}, errors.Join(s.refused(name, r), transfer.Drain(r))
-	case r.ContentLength > limit:
-		return objectstore.Object{}, tooLong(name, limit)
 	}
-	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
-	switch {
-	case err != nil:
-		return objectstore.Object{}, fmt.Errorf("get %s: after %d bytes: %w", name, len(data), err)
-	case int64(len(data)) > limit:
-		return objectstore.Object{}, tooLong(name, limit)
-	}
-	return objectstore.Object{Body: data, ETag: r.Header.Get("ETag")}, nil
+	data, err := transfer.ReadObject(name, r.Body, r.ContentLength, limit)
+	return objectstore.Object{Body: data, ETag: r.Header.Get("ETag")}, err
 }
 
 // Open implements [objectstore.Source].
@@ -133,11 +125,6 @@ func (s *Source) ask(ctx context.Context, name string, header http.Header) (*htt
 		return nil, fmt.Errorf("get %s: %w", name, err)
 	}
 	return r, nil
-}
-
-func tooLong(name string, limit int64) error {
-	return fmt.Errorf("get %s: the server sends more than the expected maximum of %d bytes: check what the server "+
-		"has there, and publish again", name, limit)
 }
 
 // refused returns the error for an answer without the object.

@@ -82,26 +82,12 @@ func (s *Source) Get(ctx context.Context, name, known string, limit int64) (obje
 		return objectstore.Object{}, err
 	}
 	defer out.Body.Close()
-	if aws.ToInt64(out.ContentLength) > limit {
-		return objectstore.Object{}, tooLong(name, limit)
-	}
-	data, err := io.ReadAll(io.LimitReader(out.Body, limit+1))
-	switch {
-	case err != nil:
-		return objectstore.Object{}, fmt.Errorf("get %s: after %d bytes: %w", name, len(data), err)
-	case int64(len(data)) > limit:
-		return objectstore.Object{}, tooLong(name, limit)
-	}
-	return objectstore.Object{Body: data, ETag: aws.ToString(out.ETag)}, nil
+	data, err := transfer.ReadObject(name, out.Body, aws.ToInt64(out.ContentLength), limit)
+	return objectstore.Object{Body: data, ETag: aws.ToString(out.ETag)}, err
 }
 
 // manifest is the name of the only object that changes, so only it has versions.
 const manifest = "manifest"
-
-func tooLong(name string, limit int64) error {
-	return fmt.Errorf("get %s: it has more than the expected maximum of %d bytes: check what is in the bucket, and "+
-		"publish again", name, limit)
-}
 
 // Open implements [objectstore.Source].
 func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {

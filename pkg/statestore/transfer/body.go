@@ -97,3 +97,19 @@ func Drain(r *http.Response) error {
 	_, _ = io.CopyN(io.Discard, r.Body, short)
 	return r.Body.Close()
 }
+
+// ReadObject reads the body of an answer with an object. length is the one that the server states,
+// -1 if it states none. An object of more than limit bytes is an error.
+func ReadObject(name string, body io.Reader, length, limit int64) (data []byte, err error) {
+	if length <= limit {
+		data, err = io.ReadAll(io.LimitReader(body, limit+1))
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("get %s: after %d bytes: %w", name, len(data), err)
+	case max(length, int64(len(data))) > limit:
+		return nil, fmt.Errorf("get %s: the server sends more than the expected maximum of %d bytes: check what the "+
+			"store has there, and publish again", name, limit)
+	}
+	return data, nil
+}
