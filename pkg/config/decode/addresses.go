@@ -219,18 +219,15 @@ func portEnds(text string) (first, last string) {
 
 // Ranges reads a list of ranges.
 func Ranges(name string, to *[]netip.Prefix) Field {
-	return Field{Name: name, Set: func(v Reading) {
-		*to = nil
-		v.List(func(item Reading) {
-			if item.Kind != document.KindString {
-				item.WrongKind("a string: a range such as 100.96.1.0/24")
+	return Each(name, to, func(p *netip.Prefix) Set {
+		return func(v Reading) {
+			if v.Kind != document.KindString {
+				v.WrongKind("a string: a range such as 100.96.1.0/24")
 				return
 			}
-			if p, ok := prefix(item, item.Text); ok {
-				*to = append(*to, p)
-			}
-		})
-	}}
+			*p, _ = prefix(v, v.Text)
+		}
+	})
 }
 
 // EachAddress reads a list of host addresses.

@@ -150,9 +150,14 @@ func AutoMTU(name string, to *int) Field {
 // Port reads the number of a port.
 func Port(name string, to *int) Field { return Number(name, to, 1, 65535) }
 
-// Version reads a Kubernetes version. An unquoted 1.30 is read as it is written, and not as the
-// number 1.3.
+// Version reads a Kubernetes version.
 func Version(name string, to *values.Version) Field {
+	return Release(name, to, "a Kubernetes version such as 1.31.2")
+}
+
+// Release reads a version of a program. An unquoted 1.30 is read as it is written, and not as the
+// number 1.3.
+func Release(name string, to *values.Version, expected string) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
@@ -163,7 +168,7 @@ func Version(name string, to *values.Version) Field {
 		}
 		parsed, err := values.ParseVersion(text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
-			v.Bad("a Kubernetes version such as 1.31.2", hint)
+			v.Bad(expected, hint)
 			return
 		}
 		*to = parsed

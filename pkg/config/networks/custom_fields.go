@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
@@ -72,24 +71,11 @@ func (p *CustomPort) fields() []decode.Field {
 
 func (r *CustomRequires) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "kernel", Set: kernel(&r.Kernel)},
+		decode.Release("kernel", &r.Kernel, "a release of Linux such as 5.10"),
 		decode.Texts("backports", &r.Backports, validPattern),
 		decode.Texts("clouds", &r.Clouds, decode.ValidName),
 		decode.Choice("hugepages", &r.Hugepages, "2M", "1G"),
 		decode.Text("why", &r.Why, decode.NotEmpty),
-	}
-}
-
-// kernel reads a release of Linux. An unquoted 5.10 is read as it is written, and not as the number
-// 5.1.
-func kernel(to *values.Version) decode.Set {
-	return func(v decode.Reading) {
-		parsed, err := values.ParseVersion(v.Text)
-		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
-			v.Bad("a release of Linux such as 5.10", "")
-			return
-		}
-		*to = parsed
 	}
 }
 
