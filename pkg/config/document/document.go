@@ -4,7 +4,6 @@
 package document
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -113,9 +112,7 @@ func badByte(s string) int {
 
 func (d *Document) checkBlankLines() bool {
 	run, line := 0, 0
-	for rest, more := string(d.Text), true; more; {
-		var this string
-		this, rest, more = strings.Cut(rest, "\n")
+	for this := range strings.SplitSeq(string(d.Text), "\n") {
 		line++
 		if strings.TrimLeft(this, " \t") != "" {
 			run = 0
@@ -165,16 +162,12 @@ func (t Lines) position(offset int) Pos {
 
 // line returns the text of line n, counted from 1, or "" if there is no such line.
 func (t Lines) line(n int) string {
-	rest := string(t)
-	for ; n > 1; n-- {
-		i := strings.IndexByte(rest, '\n')
-		if i < 0 {
-			return ""
+	for line := range strings.SplitSeq(string(t), "\n") {
+		if n--; n < 1 {
+			return line
 		}
-		rest = rest[i+1:]
 	}
-	line, _, _ := strings.Cut(rest, "\n")
-	return line
+	return ""
 }
 
 // LinePos returns where line n, counted from 0, of a literal block begins. For any other text it
@@ -250,7 +243,7 @@ func (d *Document) excerpt(p Pos) (line, caret string) {
 	if len(runes) > width {
 		runes = append(runes[:width:width], '…')
 	}
-	if len(bytes.TrimSpace([]byte(string(runes)))) == 0 {
+	if strings.TrimSpace(string(runes)) == "" {
 		return "", ""
 	}
 	return string(runes), strings.Repeat(" ", col-1) + "^"

@@ -70,16 +70,10 @@ func (d *Document) redact(p Pos) (string, int) {
 // mayBeSecret reports whether line n of a text that could not be parsed may be secret: it is at or
 // after the first mention of a secret key.
 func (t Lines) mayBeSecret(n int) bool {
-	rest := string(t)
-	for ; n > 0; n-- {
-		line, more, _ := strings.Cut(rest, "\n")
-		if slices.ContainsFunc(strings.FieldsFunc(line,
-			func(r rune) bool { return strings.ContainsRune(" \t:\"'{}[],-?&*!", r) }), IsSecretKey) {
-			return true
-		}
-		rest = more
-	}
-	return false
+	lines := strings.SplitAfterN(string(t), "\n", n+1)
+	words := strings.FieldsFunc(strings.Join(lines[:min(n, len(lines))], ""),
+		func(r rune) bool { return strings.ContainsRune(" \n\t:\"'{}[],-?&*!", r) })
+	return slices.ContainsFunc(words, IsSecretKey)
 }
 
 // hiddenSpans returns the spans of the values of secret keys. Each begins after the key's colon and
