@@ -139,9 +139,8 @@ func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, e
 	if err != nil {
 		return nil, fmt.Errorf("find the next hops after the change: %w", err)
 	}
-	for _, r := range routes {
-		if p := hopProbe(r); r.Gateway.IsValid() && slices.Contains(families, r.Gateway.BitLen()) &&
-			!slices.Contains(before, p) && !slices.Contains(hops, p) {
+	for _, p := range hopProbes(routes) {
+		if slices.Contains(families, p.target().BitLen()) && !slices.Contains(before, p) && !slices.Contains(hops, p) {
 			hops = append(hops, p)
 		}
 	}

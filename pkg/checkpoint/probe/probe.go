@@ -214,6 +214,16 @@ func hopProbe(r rtnl.Route) Probe {
 	return neighbour(neighbourProbe, r.Link, r.Gateway)
 }
 
+// hopProbes returns the probes of the next hops of routes.
+func hopProbes(routes []rtnl.Route) (hops []Probe) {
+	for _, r := range routes {
+		if r.Gateway.IsValid() {
+			hops = append(hops, hopProbe(r))
+		}
+	}
+	return hops
+}
+
 // hop returns the address of a probe of a neighbour; for a group, that of its first probe.
 func (p Probe) hop() (hop netip.Addr, ok bool) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), " ")

@@ -50,12 +50,10 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 		return r, fmt.Errorf("find the addresses at which the node is reached: %w", err)
 	}
 	routes, addresses := o.Defaults, o.Addresses
+	r.Hops = hopProbes(routes)
 	links := map[string]bool{}
 	for _, route := range routes {
 		links[route.Link] = true
-		if route.Gateway.IsValid() {
-			r.Hops = append(r.Hops, hopProbe(route))
-		}
 	}
 	for _, p := range passed {
 		if p.kind() == managedProbe {
@@ -218,10 +216,8 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 			continue
 		}
 		var hops []Probe
-		for _, route := range routes {
-			if len(before) > 0 && route.Gateway.IsValid() && route.Gateway.BitLen() == bits {
-				hops = append(hops, hopProbe(route))
-			}
+		if len(before) > 0 {
+			hops = slices.DeleteFunc(hopProbes(routes), other)
 		}
 		if len(hops) < min(len(before), 1) {
 			failed = append(failed, FailedProbe{neighbourProbe, errors.New("no default route has a gateway any more")})
@@ -271,16 +267,10 @@ func Gateways(ctx context.Context, h *host.Host) string {
 	if err != nil {
 		return err.Error()
 	}
-	var hops []Probe
-	for _, route := range routes {
-		if route.Gateway.IsValid() {
-			hops = append(hops, hopProbe(route))
-		}
-	}
 	if len(routes) == 0 {
 		return "no default route"
 	}
-	n := Prober{Host: h}
+	n, hops := Prober{Host: h}, hopProbes(routes)
 	heard, _ := n.passing(ctx, hops) // the next line reports the reasons
 	return n.Attempt(ctx, without(hops, heard)).String()
 }
