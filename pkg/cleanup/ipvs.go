@@ -24,9 +24,8 @@ func (m IPVSSelector) matches(svc residue.IPVSService, here []rtnl.Address, s Sc
 			func(a rtnl.Address) bool { return a.Link == m.Link && a.Prefix.Addr() == svc.Addr.Addr() })) {
 		return false
 	}
-	return !m.Pods || len(svc.Servers) > 0 && !slices.ContainsFunc(svc.Servers, func(to netip.Addr) bool {
-		return !isPods(s.PodCIDRs, to)
-	})
+	return !m.Pods || len(svc.Servers) > 0 &&
+		!slices.ContainsFunc(svc.Servers, func(to netip.Addr) bool { return !s.isPods(to) })
 }
 
 func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {

@@ -38,7 +38,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 		uplinks[r.Link] = uplinks[r.Link] || r.Dst.Bits() == 0
 	}
 	for _, a := range addresses {
-		pods[a.Link] = pods[a.Link] || isPods(s.PodCIDRs, a.Prefix.Addr())
+		pods[a.Link] = pods[a.Link] || s.isPods(a.Prefix.Addr())
 	}
 	moved, err := findUplinks(ctx, v, l, s)
 	if err != nil {
@@ -88,7 +88,7 @@ var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
-		if prefix := a.Prefix; a.Link == name && isPods(s.PodCIDRs, prefix.Addr()) {
+		if prefix := a.Prefix; a.Link == name && s.isPods(prefix.Addr()) {
 			out = append(out, item{Key: tasks.AddressKey(name, prefix), Detail: "of the pods' range",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}

@@ -70,8 +70,8 @@ func asked[T comparable](field, value T) bool {
 func askedLike(pattern, name string) bool { return pattern == "" || match(pattern, name) }
 
 // isPods reports whether an address is in the pods' ranges.
-func isPods(ranges []netip.Prefix, a netip.Addr) bool {
-	return rtnl.Within(ranges, netip.PrefixFrom(a, a.BitLen()))
+func (s Scope) isPods(a netip.Addr) bool {
+	return rtnl.Within(s.PodCIDRs, netip.PrefixFrom(a, a.BitLen()))
 }
 
 // nowhere reports whether an error only says that the view has no such live state. A search treats
