@@ -51,7 +51,7 @@ func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []by
 	if m.Generation == 0 {
 		return nil
 	}
-	return g.to.Put(ctx, recordName(m.Generation, trust.Digest(statement)), statement)
+	return g.to.Put(ctx, recordName(m, statement), statement)
 }
 
 // prove stores the record of the new manifest, and returns an error unless the store obeys the
@@ -63,7 +63,7 @@ func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byt
 	if err := g.record(ctx, m, statement); err != nil {
 		return err
 	}
-	switch err := g.to.Replace(ctx, recordName(m.Generation, trust.Digest(statement)), statement, known); {
+	switch err := g.to.Replace(ctx, recordName(m, statement), statement, known); {
 	case err == nil:
 		return errors.New("the store ignores conditional writes (If-Match and If-None-Match of a PUT), so two " +
 			"publishers could overwrite each other's work: update the store's server to one that supports them, or " +
@@ -85,9 +85,9 @@ func (g *fence) check(ctx context.Context) error {
 	return nil
 }
 
-// recordName returns the name of the record of a generation.
-func recordName(generation int64, digest string) string {
-	return path.Join(manifest.GenerationsDir, fmt.Sprintf("%d-%s", generation, digest))
+// recordName returns the name of the record of a manifest.
+func recordName(m *manifest.Manifest, statement []byte) string {
+	return path.Join(manifest.GenerationsDir, fmt.Sprintf("%d-%s", m.Generation, trust.Digest(statement)))
 }
 
 // pruned returns the prune that runs now, or that ran last.
