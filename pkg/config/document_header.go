@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -72,7 +73,7 @@ func header(d *decode.Doc, want string) bool {
 		}
 	}
 	if len(names) == 0 {
-		d.ErrorAt(kindPos(d.Root, kind),
+		d.ErrorAt(cmp.Or(kind, d.Root).Pos,
 			document.Diagnostic{ID: problem.DocumentHeader,
 				Summary: fmt.Sprintf("%s has no kind %s", d.Dialect.APIVersion, want), Field: "apiVersion",
 				Expected: "apiVersion: " + decode.Strict.APIVersion})
@@ -80,13 +81,6 @@ func header(d *decode.Doc, want string) bool {
 	}
 	wrongHeader(d, "kind", kind, names)
 	return false
-}
-
-func kindPos(root, v *document.Value) document.Pos {
-	if v == nil {
-		return root.Pos
-	}
-	return v.Pos
 }
 
 func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string) {
@@ -110,7 +104,7 @@ func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string
 		diag.Summary = fmt.Sprintf("%s is %q", name, document.Clip(v.Text))
 		diag.Hint = decode.Also(document.DidYouMean(v.Text, allowed), v.Text)
 	}
-	d.ErrorAt(kindPos(d.Root, v), diag)
+	d.ErrorAt(cmp.Or(v, d.Root).Pos, diag)
 }
 
 // readDocument reads the whole document into n: metadata into name, and spec by the given fields.

@@ -79,7 +79,7 @@ func Merging[T any](list *[]T, key func(T) string) func(T) {
 //go:noinline
 func Entries[T any](name string, to *[]T, fields func(*T) []Field, required ...string) Field {
 	return Field{Name: name, Set: func(v Reading) {
-		fresh(v.Origins, v.Path, len(*to))
+		v.forget(len(*to))
 		*to = nil
 		v.List(func(item Reading) {
 			var x T
@@ -106,7 +106,7 @@ func Each[T any](name string, to *[]T, one func(*T) Set) Field {
 // Names reads a list of strings as [Texts] does, and keeps the origin of each.
 func Names(name string, to *[]string, valid func(string) string) Field {
 	return Field{Name: name, Set: func(v Reading) {
-		fresh(v.Origins, v.Path, len(*to))
+		v.forget(len(*to))
 		Texts(name, to, valid).Set(v)
 		for i, item := range v.Items {
 			v.Origins[Index(v.Path, i)] = v.Doc.Origin(item.Pos)
@@ -114,10 +114,10 @@ func Names(name string, to *[]string, valid func(string) string) Field {
 	}}
 }
 
-// fresh removes the origins of the entries of an earlier document's list.
-func fresh(o Origins, at string, was int) {
+// forget removes the origins of the entries of an earlier document's list.
+func (v Reading) forget(was int) {
 	for i := range was {
-		delete(o, Index(at, i))
+		delete(v.Origins, Index(v.Path, i))
 	}
 }
 
