@@ -93,17 +93,9 @@ func LineEnds(text string) string {
 // badByte returns the index of the first byte that no YAML text may contain, or -1 if there is
 // none.
 func badByte(s string) int {
-	if !utf8.ValidString(s) {
-		for i := 0; i < len(s); {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				return i
-			}
-			i += size
-		}
-	}
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' && c != '\t' && c != '\n' || c == 0x7f {
+	for i, r := range s {
+		noUTF8 := r == utf8.RuneError && !strings.HasPrefix(s[i:], string(r))
+		if noUTF8 || r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
 			return i
 		}
 	}

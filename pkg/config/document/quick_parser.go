@@ -61,7 +61,7 @@ func (q *quick) take() string {
 // asciiLine reports whether quick can read a line: its columns can be counted in bytes, it does not
 // separate documents, and it does not end with a space, which shifts the library's columns.
 func asciiLine(line string) bool {
-	for i := 0; i < len(line); i++ {
+	for i := range len(line) {
 		if line[i] < ' ' || line[i] > '~' {
 			return false
 		}

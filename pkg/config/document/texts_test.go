@@ -28,3 +28,12 @@ func TestMaskURLs(t *testing.T) {
 		}
 	}
 }
+
+// U+FFFD itself is text. Only a byte that is no UTF-8 decodes to it without being it.
+func TestBadByte(t *testing.T) {
+	for text, want := range map[string]int{"a: \ufffd\tb\n": -1, "a: \ufffd\xff": 6, "a\x1b\xff": 1, "é\x7f": 2, "": -1} {
+		if got := badByte(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
