@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
@@ -140,10 +139,7 @@ func (s *Source) refused(name string, r *http.Response) error {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity()))
 	case transfer.IsTransient(code):
-		if after := transfer.RetryAfter(r, time.Now()); after > 0 {
-			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: err})
-		}
-		return graph.Transient(err)
+		return objectstore.Later(err, transfer.RetryAfter(r, time.Now()))
 	}
 	return fmt.Errorf("%w: set store to the URL below which the cluster is published", err)
 }

@@ -33,6 +33,15 @@ func (b *Busy) Error() string { return b.Err.Error() }
 // Unwrap returns Err.
 func (b *Busy) Unwrap() error { return b.Err }
 
+// Later marks the error of a server as transient. after is the pause that the server requests; 0 if
+// it requests none.
+func Later(err error, after time.Duration) error {
+	if after > 0 {
+		err = &Busy{RetryAfter: after, Err: err}
+	}
+	return graph.Transient(err)
+}
+
 // Retrying is a Source that repeats a request after a transient error. A call makes up to three
 // attempts with pauses of random length, so that the nodes of a fleet do not ask at the same
 // moments. While the source keeps failing, each call makes only one attempt. No request is sent

@@ -72,10 +72,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 		}
 		return problem.Missing("%w", said)
 	case transfer.IsTransient(status) || code == "SlowDown" || code == "RequestTimeout":
-		if after := transfer.RetryAfter(response, time.Now()); after > 0 {
-			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: said})
-		}
-		return graph.Transient(said)
+		return objectstore.Later(said, transfer.RetryAfter(response, time.Now()))
 	case status == http.StatusNotImplemented && r.action == actionPut: // of a header
 		return fmt.Errorf("%w: it lacks what a publication needs: writes on a condition (If-Match and If-None-Match "+
 			"of a PUT), or the encryption of ?kmsKey=: update the server, or publish to another store", said)
