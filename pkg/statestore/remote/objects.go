@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,29 +60,29 @@ func (r *Remote) fill(ctx context.Context) error {
 // that were read and verified.
 func (r *Remote) fillSingly(ctx context.Context, names []string) error {
 	var (
-		next    atomic.Int64
+		failed  atomic.Bool // start no further object; the other goroutines finish theirs
 		results sync.Mutex
-		failed  error
-		all     sync.WaitGroup
+		all     errgroup.Group
 	)
-	for range min(readers, len(names)) {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
-				data, err := r.get(ctx, names[i], r.manifest.Objects[names[i]])
-				results.Lock()
-				if err == nil {
-					err = r.save(names[i], data)
-				}
-				if err != nil {
-					failed = cmp.Or(failed, err)
-					next.Store(int64(len(names))) // start no further object; the other goroutines finish theirs
-				}
-				results.Unlock()
+	all.SetLimit(readers)
+	for _, name := range names {
+		all.Go(func() error {
+			if failed.Load() {
+				return nil
 			}
+			data, err := r.get(ctx, name, r.manifest.Objects[name])
+			results.Lock()
+			defer results.Unlock()
+			if err == nil {
+				err = r.save(name, data)
+			}
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
 		})
 	}
-	all.Wait()
-	return failed
+	return all.Wait()
 }
 
 // get reads one object.
