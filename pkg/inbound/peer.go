@@ -66,12 +66,14 @@ func (p *Peer) Run(ctx context.Context) {
 		failures = 0
 		askers := Askers(names, p.own)
 		askers = askers[:min(len(askers), maxAskers)]
-		_ = p.forget(ctx, func(name string) bool { return !slices.Contains(askers, name) }) // otherwise the next time
+		_ = p.say(ctx, func() { // otherwise the next time
+			maps.DeleteFunc(p.answers, func(asker string, _ answer) bool { return !slices.Contains(askers, asker) })
+		})
 		p.serve(ctx, askers, max(lookLeast, time.Duration(len(names))*perName))
 	}
 	last, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), farewell, errors.New("the daemon ends"))
 	defer stop()
-	_ = p.forget(last, func(string) bool { return true }) // the next daemon removes the rest
+	_ = p.say(last, func() { clear(p.answers) }) // the next daemon removes the rest
 }
 
 // recall reads the answers of an earlier daemon.
@@ -116,7 +118,7 @@ func (p *Peer) attend(ctx context.Context, asker string) {
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) { // the Node was deleted
-			_ = p.forget(ctx, func(name string) bool { return name == asker }) // otherwise with the next answer
+			_ = p.say(ctx, func() { delete(p.answers, asker) }) // otherwise with the next answer
 		}
 		if err != nil {
 			failures++
@@ -136,18 +138,11 @@ func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
 	case last.Nonce:
 		return nil
 	case "":
-		return p.forget(ctx, func(name string) bool { return name == n.Name })
+		return p.say(ctx, func() { delete(p.answers, n.Name) })
 	}
 	defer wait(ctx, knockEach)
 	a := answerTo(ctx, q.Nonce, p.Busy, n.Addresses, q.Ports[:min(len(q.Ports), MaxPorts)])
 	return p.say(ctx, func() { p.answers[n.Name] = a })
-}
-
-// forget removes answers.
-func (p *Peer) forget(ctx context.Context, which func(asker string) bool) error {
-	return p.say(ctx, func() {
-		maps.DeleteFunc(p.answers, func(asker string, _ answer) bool { return which(asker) })
-	})
 }
 
 // say changes the answers and publishes them. If that fails, it undoes the change.
