@@ -62,10 +62,10 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 		return explain(c, err)
 	})
 	err := cmd.ExecuteContext(ctx)
-	if err == nil {
-		err = f.Lost()
-	}
 	var code cli.Exit
+	if lost := f.Lost(); lost != nil && (err == nil || errors.As(err, &code)) {
+		err = lost // an exit code alone would not say that the data is incomplete
+	}
 	switch {
 	case err == nil:
 		return cli.ExitOK
