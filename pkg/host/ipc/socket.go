@@ -75,8 +75,11 @@ func (s *Socket) Close() error {
 // socketAddr names a socket by its directory's descriptor. So paths of any length fit, and no
 // symlink can redirect the path.
 func socketAddr(dir int, base string) *net.UnixAddr {
-	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir, base)}
+	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("%s/%d/%s", descriptors, dir, base)}
 }
+
+// descriptors is the directory in which the kernel has the descriptors of this process.
+const descriptors = "/proc/self/fd"
 
 // dialLimit limits a connect. It waits only if more clients queue than a daemon ever has.
 const dialLimit = 5 * time.Second
@@ -101,6 +104,9 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
 		return nil, fmt.Errorf("connect to %s: %w", name, ErrNoListener)
+	case errors.Is(err, unix.ENOENT) && unix.Access(descriptors, unix.F_OK) != nil:
+		return nil, fmt.Errorf("connect to %s: %s is needed for that, and is not there: mount -t proc proc /proc",
+			name, descriptors)
 	case errors.Is(err, unix.ENOENT):
 		return nil, fmt.Errorf("connect to %s: %w", name, fs.ErrNotExist) //nolint:house wrap it is a file
 	case err != nil:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/child"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -72,6 +73,35 @@ func TestSocket(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(at)); err != nil || len(left) > 0 {
 		t.Errorf("left after the end: %v %v", left, err)
+	}
+}
+
+// Without /proc no socket can be reached, which does not prove that no process listens. The line that
+// keeps it: socket.go, Dial (descriptors).
+func TestDialWithoutProc(t *testing.T) {
+	needs.Root(t)
+	opt := hostfs.Options{Root: t.TempDir()}
+	s, err := Listen(opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = sys.OnThread(func() error {
+		err := unix.Unshare(unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = unix.Mount("tmpfs", "/proc", "tmpfs", 0, "")
+		}
+		if err != nil {
+			t.Errorf("hide /proc: %v", err)
+		}
+		_, err = Dial(t.Context(), opt, sock)
+		return err
+	})
+	if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "mount -t proc proc /proc") {
+		t.Errorf("Dial returns %v", err)
 	}
 }
 
