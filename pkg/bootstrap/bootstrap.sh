@@ -10,6 +10,9 @@ program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' /etc/systemd/system/$unit 2>/de
 [ -n "$program" ] || program=/usr/bin/netwright
 proxy=/etc/systemd/system/$unit.d/10-bootstrap-proxy.conf
 work=/var/lib/netwright/bootstrap
+# The file of this script; none where it is piped into a shell, of which $0 may be the path.
+self=''
+if [ -f "$0" ] && [ "$(head -c 2 "$0")" = '#!' ]; then self=$0; fi
 resume=/etc/systemd/system/netwright-bootstrap.service
 wanted=/etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service
 
@@ -81,7 +84,7 @@ once() {
 download() {
 	never='' pause=2
 	until once "$@"; do
-		[ -n "$later" ] || fail "no mirror has the agent: nothing was installed. Put netwright for $arch with the sha256 $want onto a mirror, or make other user-data"
+		[ -n "$later" ] || fail "no mirror has the agent: nothing was installed. Put netwright for $arch with the sha256 $want onto a mirror${self:+ and say: sh $self}, or make other user-data"
 		wait=$((pause + $(random) % pause))
 		say "no mirror has the agent yet: again in $wait s"
 		sleep "$wait"
@@ -106,8 +109,8 @@ fi
 # cloud-init runs this once, and not again where that was interrupted: it notes that it ran before it runs it. So the next boot goes on, until this
 # script has come to an end, good or bad.
 remember() {
-	[ -f "$0" ] || return 0 # piped into a shell: somebody is there
-	(umask 077 && mkdir -p "$work") && cat "$0" >"$work/script.new" || return 1
+	[ -n "$self" ] || return 0 # somebody is there
+	(umask 077 && mkdir -p "$work") && cat "$self" >"$work/script.new" || return 1
 	# Left open: it fetches (network), and what it installs is root's, in /usr, /etc and /var.
 	cat >"$resume.new" <<END || return 1
 [Unit]

@@ -24,7 +24,7 @@ func TestRememberedBeforeItIsWanted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "user-data")
 	// Each command whose order matters prints that it was called.
-	told := "work=work resume=resume wanted=wants/unit\nsync() { echo sync; }\nmv() { echo \"mv $3\"; command mv \"$@\"; }\nln() { echo \"ln $3\"; command ln \"$@\"; }\n"
+	told := "self=$0 work=work resume=resume wanted=wants/unit\nsync() { echo sync; }\nmv() { echo \"mv $3\"; command mv \"$@\"; }\nln() { echo \"ln $3\"; command ln \"$@\"; }\n"
 	if err := os.WriteFile(path, []byte(told+"remember() {"+body+"\n}\nremember\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,35 @@ func TestRememberedBeforeItIsWanted(t *testing.T) {
 	unit, err := os.ReadFile(filepath.Join(dir, "resume"))
 	if err != nil || !strings.Contains(string(unit), "ExecStart=/bin/sh work/script\n") {
 		t.Errorf("the unit is %q (%v)", unit, err)
+	}
+}
+
+// cloud-init does not run the script again. So the script says how a person does, where no mirror has
+// the agent. A script that is piped into a shell has no file, also where $0 is the shell's path, and
+// nothing is remembered of it. The lines that keep it: bootstrap.sh, self.
+func TestTheScriptKnowsItsFile(t *testing.T) {
+	text, err := example().Shell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, _, _ := strings.Cut(text, "\n# To whoever looks:")
+	_, after, _ := strings.Cut(text, "\ndownload() {")
+	body, _, found := strings.Cut(after, "\n}\n")
+	if !found {
+		t.Fatal("the script downloads nothing")
+	}
+	script := settings + "\narch=amd64 want=abc\nonce() { later=; return 1; }\nfail() { echo \"$*\"; exit; }\ndownload() {" + body + "\n}\ndownload mirror\n"
+	path := filepath.Join(t.TempDir(), "part-001")
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	piped := exec.Command("/bin/sh")
+	piped.Stdin = strings.NewReader(script)
+	const want = "Put netwright for amd64 with the sha256 abc onto a mirror"
+	for cmd, want := range map[*exec.Cmd]string{exec.Command("/bin/sh", path): want + " and say: sh " + path + ", or", piped: want + ", or"} {
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: it says %q, want %q", err, out, want)
+		}
 	}
 }
 
