@@ -122,7 +122,11 @@ func each(
 			return nil, err
 		}
 		w := do(g)
-		out.Steps, out.Notes = append(out.Steps, w.Steps(state, nil)...), append(out.Notes, notes...)
+		for _, step := range w.Steps(state, nil) {
+			step.Class, step.ClassWhy = "", "" // an installation takes no checkpoint, and waits for no window
+			out.Steps = append(out.Steps, step)
+		}
+		out.Notes = append(out.Notes, notes...)
 		total += len(w.Rep.Results)
 		if err := changes.Failure(w.Rep); err != nil {
 			out.Finish(total)
@@ -238,14 +242,11 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 				Content: i.Shared[name], Mode: 0o644})
 		}
 	}
-	yes := true
-	if _, err := v.Files.Lstat("/usr/lib/systemd/system-preset/" + systemd.PresetName); i.Enable && err != nil {
-		list = append(list, tasks.File{Meta: meta("a first boot leaves the units enabled"), Path: presetFile,
-			Content: []byte(systemd.Preset), Mode: 0o644})
-	}
+	yes, own := true, false
 	for _, unit := range units {
 		text := systemd.WithProgram(unit.text, program)
 		if !fromPackage(v, unit.name, text) {
+			own = true
 			list = append(list, tasks.File{Meta: meta(unit.why, again...), Path: unitsDir + unit.name,
 				Content: []byte(text), Mode: 0o644})
 		}
@@ -260,6 +261,10 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		if state.Enabled != nil || state.Active != nil {
 			list = append(list, state)
 		}
+	}
+	if own && i.Enable { // a package brings the preset that its distribution needs
+		list = append(list, tasks.File{Meta: meta("a first boot leaves the units enabled"), Path: presetFile,
+			Content: []byte(systemd.Preset), Mode: 0o644})
 	}
 	return list, notes, nil
 }

@@ -4,11 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
 	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/systemd"
 	"github.com/netwright/netwright/test/hostroot"
@@ -34,6 +38,35 @@ func TestUnitsInEachDirectory(t *testing.T) {
 		_, err = Installation{Host: host.Options{Root: root}}.DryRunRemove(t.Context())
 		if refused := err != nil && strings.Contains(err.Error(), "a package brought "+dir); refused != (dir != hostsystemd.AdminUnitDir) {
 			t.Errorf("with the unit in %s: %v", dir, err)
+		}
+	}
+}
+
+// An installation takes no checkpoint, and its plan names no class of a change. A package brings the
+// preset of its units itself: one in /etc would stay when the package goes. The lines that keep it:
+// install.go, each (Class) and tasks (own).
+func TestPlanOfAnInstallation(t *testing.T) {
+	for _, packaged := range []bool{false, true} {
+		root := t.TempDir()
+		for _, path := range []string{"/usr/bin/" + programName, "/etc/os-release", "/usr/lib/systemd/systemd"} {
+			hostroot.Put(t, root, path, "")
+		}
+		if packaged {
+			for _, unit := range units {
+				hostroot.Put(t, root, "/usr/lib/systemd/system/"+unit.name, unit.text)
+			}
+		}
+		program := blob.Of([]byte("\x7fELF"))
+		plan, err := Installation{Host: host.Options{Root: root}, Program: program, Arch: runtime.GOARCH, Enable: true}.DryRun(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		preset := slices.ContainsFunc(plan.Steps, func(s report.Step) bool { return s.Key == "file:"+presetFile })
+		if preset == packaged {
+			t.Errorf("with the units of a package (%v): the preset is written: %v", packaged, preset)
+		}
+		if plan.Class != "" || plan.ClassWhy != "" {
+			t.Errorf("the class is %q (%s)", plan.Class, plan.ClassWhy)
 		}
 	}
 }
