@@ -152,11 +152,11 @@ func run(ctx context.Context, h *host.Host, g *tasks.Graph) changes.Work {
 			if c.NotApplicable != "" {
 				return nil
 			}
+			if err := t.Apply(ctx, h, c); err != nil {
+				return err // what is as before asks for no restart
+			}
 			for _, effect := range c.Effects {
 				asked.Ask(string(effect), string(key))
-			}
-			if err := t.Apply(ctx, h, c); err != nil {
-				return err
 			}
 			asked.Ack(string(key))
 			return nil

@@ -18,7 +18,7 @@ var directory = regexp.MustCompile(`^[-+~] file \S+: mode=(40|20000)`)
 // node is as before. While the ledger has entries the agent stays, and says what to do. The running
 // daemon is replaced by the installed program, also while it starts, and after an install that was
 // killed. The lines that keep it: pkg/install/remove.go, stopped, mayGo and gone;
-// pkg/install/install.go, runs and pendingRestart.
+// pkg/install/install.go, runs, pendingRestart and run (Ask).
 func TestInstallAndRemove(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -49,6 +49,15 @@ func TestInstallAndRemove(t *testing.T) {
 	}
 	until(t, n, "the daemon finds the node right", "netwright status")
 	checkBridgeNode(t, n)
+
+	// A program that cannot be written does not restart the daemon.
+	const pid = "systemctl show -P MainPID netwright-agent"
+	ran := n.Shell(ctx, pid)
+	n.Shell(ctx, `(cat /root/agent; echo) >/root/other; chmod +x /root/other
+if unshare --mount sh -ec 'mount --bind /usr /usr; mount -o remount,bind,ro /usr; exec /root/other install'; then exit 1; fi; rm /root/other`)
+	if now := n.Shell(ctx, pid); now != ran {
+		t.Errorf("an install that failed replaced the daemon %s by %s", ran, now)
+	}
 	res := n.Run(ctx, "netwright", "install", "--remove")
 	if res.Code != 1 || !strings.Contains(res.Stderr, "run `agent reset` first") || !n.Is(ctx, "systemctl is-active -q netwright-agent") {
 		t.Errorf("before a reset: exit code %d: %s%s", res.Code, res.Stdout, res.Stderr)
