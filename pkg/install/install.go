@@ -244,6 +244,11 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	}
 	yes, own := true, false
 	for _, unit := range units {
+		if masked(v.Files, unit.name) {
+			notes = append(notes, report.Warning(unit.name+" is masked, and stays so: it starts after `systemctl unmask "+
+				unit.name+" && agent install`"))
+			continue
+		}
 		text := systemd.WithProgram(unit.text, program)
 		if !fromPackage(v, unit.name, text) {
 			own = true
@@ -354,6 +359,14 @@ func otherAgent(v host.View, program string) (string, error) {
 		return name, nil
 	}
 	return "", nil
+}
+
+// masked reports whether a person masked a unit, so that nothing starts it.
+func masked(files hostfs.Files, name string) bool {
+	return slices.ContainsFunc([]string{hostsystemd.AdminUnitDir, "/run/systemd/system"}, func(dir string) bool {
+		target, err := files.Readlink(path.Join(dir, name))
+		return err == nil && target == "/dev/null"
+	})
 }
 
 // fromPackage reports whether a package has installed a unit with this text, and no file in /etc

@@ -71,6 +71,33 @@ func TestPlanOfAnInstallation(t *testing.T) {
 	}
 }
 
+// A unit that a person masked stays masked, with and without a package, and the warning says how it
+// starts again. The line that keeps it: install.go, masked.
+func TestAMaskedUnitStaysMasked(t *testing.T) {
+	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/"} {
+		root := t.TempDir()
+		for _, path := range []string{"/usr/bin/" + programName, "/etc/os-release", "/usr/lib/systemd/systemd"} {
+			hostroot.Put(t, root, path, "")
+		}
+		link := filepath.Join(root, dir, service.Unit)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink("/dev/null", link)); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := Installation{Host: host.Options{Root: root}, Program: blob.Of([]byte("agent")), Arch: runtime.GOARCH, Enable: true}.DryRun(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, step := range plan.Steps {
+			keys = append(keys, step.Key)
+		}
+		said := slices.ContainsFunc(plan.Notes, func(n report.Note) bool { return strings.Contains(n.Text, "systemctl unmask "+service.Unit) })
+		if slices.Contains(keys, "file:"+unitsDir+service.Unit) || slices.Contains(keys, "unit:"+service.Unit) || !said {
+			t.Errorf("masked in %s: the plan has %q, and says %v", dir, keys, plan.Notes)
+		}
+	}
+}
+
 // A copy that an install with another prefix or a package brought is named, because a shell may
 // find it first, and nothing updates it.
 func TestOtherCopiesAreNamed(t *testing.T) {

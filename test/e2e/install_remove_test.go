@@ -18,7 +18,7 @@ var directory = regexp.MustCompile(`^[-+~] file \S+: mode=(40|20000)`)
 // node is as before. While the ledger has entries the agent stays, and says what to do. The running
 // daemon is replaced by the installed program, also while it starts, and after an install that was
 // killed. The lines that keep it: pkg/install/remove.go, stopped, mayGo and gone;
-// pkg/install/install.go, runs, pendingRestart and run (Ask).
+// pkg/install/install.go, runs, pendingRestart, run (Ask) and masked.
 func TestInstallAndRemove(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -50,7 +50,8 @@ func TestInstallAndRemove(t *testing.T) {
 	until(t, n, "the daemon finds the node right", "netwright status")
 	checkBridgeNode(t, n)
 
-	// A program that cannot be written does not restart the daemon.
+	// A program that cannot be written does not restart the daemon. A unit that a person masked
+	// stays masked.
 	const pid = "systemctl show -P MainPID netwright-agent"
 	ran := n.Shell(ctx, pid)
 	n.Shell(ctx, `(cat /root/agent; echo) >/root/other; chmod +x /root/other
@@ -58,6 +59,9 @@ if unshare --mount sh -ec 'mount --bind /usr /usr; mount -o remount,bind,ro /usr
 	if now := n.Shell(ctx, pid); now != ran {
 		t.Errorf("an install that failed replaced the daemon %s by %s", ran, now)
 	}
+	n.Shell(ctx, `cd /etc/systemd/system; mv netwright-undo.service /usr/lib/systemd/system; systemctl mask netwright-undo
+netwright install | grep 'systemctl unmask netwright-undo.service'; test "$(readlink netwright-undo.service)" = /dev/null
+systemctl unmask netwright-undo; mv /usr/lib/systemd/system/netwright-undo.service .; systemctl daemon-reload; netwright install`)
 	res := n.Run(ctx, "netwright", "install", "--remove")
 	if res.Code != 1 || !strings.Contains(res.Stderr, "run `agent reset` first") || !n.Is(ctx, "systemctl is-active -q netwright-agent") {
 		t.Errorf("before a reset: exit code %d: %s%s", res.Code, res.Stdout, res.Stderr)
