@@ -205,9 +205,6 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	if err != nil {
 		return nil, nil, err
 	}
-	meta := func(why string, then ...graph.Key) tasks.Meta {
-		return tasks.Meta{From: "install", Why: why, Effects: then}
-	}
 	again := []graph.Key{tasks.DaemonReload}
 	if i.Start && runs(ctx, v) {
 		again = append(again, tasks.Restart(service.Unit))
@@ -242,6 +239,20 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 				Content: i.Shared[name], Mode: 0o644})
 		}
 	}
+	more, said := i.unitTasks(v, program, again)
+	return append(list, more...), append(notes, said...), nil
+}
+
+// meta returns what all tasks of an installation have.
+func meta(why string, then ...graph.Key) tasks.Meta {
+	return tasks.Meta{From: "install", Why: why, Effects: then}
+}
+
+// unitTasks returns the tasks of the units and of their preset. again are the effects that a changed
+// unit asks for.
+func (i Installation) unitTasks(
+	v host.View, program string, again []graph.Key,
+) (list []tasks.Task, notes []report.Note) {
 	yes, own := true, false
 	for _, unit := range units {
 		if masked(v.Files, unit.name) {
@@ -271,7 +282,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		list = append(list, tasks.File{Meta: meta("a first boot leaves the units enabled"), Path: presetFile,
 			Content: []byte(systemd.Preset), Mode: 0o644})
 	}
-	return list, notes, nil
+	return list, notes
 }
 
 // program returns the path of the program. It returns an error if nobody can write or run the

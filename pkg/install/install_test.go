@@ -44,7 +44,7 @@ func TestUnitsInEachDirectory(t *testing.T) {
 
 // An installation takes no checkpoint, and its plan names no class of a change. A package brings the
 // preset of its units itself: one in /etc would stay when the package goes. The lines that keep it:
-// install.go, each (Class) and tasks (own).
+// install.go, each (Class) and unitTasks (own).
 func TestPlanOfAnInstallation(t *testing.T) {
 	for _, packaged := range []bool{false, true} {
 		root := t.TempDir()
