@@ -40,9 +40,9 @@ func TestRememberedBeforeItIsWanted(t *testing.T) {
 	}
 }
 
-// cloud-init does not run the script again. So the script says how a person does, where no mirror has
-// the agent. A script that is piped into a shell has no file, also where $0 is the shell's path, and
-// nothing is remembered of it. The lines that keep it: bootstrap.sh, self.
+// cloud-init does not run the script again. So the script says how a person does, where no mirror
+// has the agent. A script that is piped into a shell has no file, also where $0 is the shell's
+// path, and nothing is remembered of it. The lines that keep it: bootstrap.sh, self.
 func TestTheScriptKnowsItsFile(t *testing.T) {
 	text, err := example().Shell()
 	if err != nil {

@@ -248,8 +248,8 @@ func meta(why string, then ...graph.Key) tasks.Meta {
 	return tasks.Meta{From: "install", Why: why, Effects: then}
 }
 
-// unitTasks returns the tasks of the units and of their preset. again are the effects that a changed
-// unit asks for.
+// unitTasks returns the tasks of the units and of their preset. again are the effects that a
+// changed unit asks for.
 func (i Installation) unitTasks(
 	v host.View, program string, again []graph.Key,
 ) (list []tasks.Task, notes []report.Note) {

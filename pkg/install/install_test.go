@@ -42,9 +42,9 @@ func TestUnitsInEachDirectory(t *testing.T) {
 	}
 }
 
-// An installation takes no checkpoint, and its plan names no class of a change. A package brings the
-// preset of its units itself: one in /etc would stay when the package goes. The lines that keep it:
-// install.go, each (Class) and unitTasks (own).
+// An installation takes no checkpoint, and its plan names no class of a change. A package brings
+// the preset of its units itself: one in /etc would stay when the package goes. The lines that
+// keep it: install.go, each (Class) and unitTasks (own).
 func TestPlanOfAnInstallation(t *testing.T) {
 	for _, packaged := range []bool{false, true} {
 		root := t.TempDir()
@@ -71,8 +71,8 @@ func TestPlanOfAnInstallation(t *testing.T) {
 	}
 }
 
-// A unit that a person masked stays masked, with and without a package, and the warning says how it
-// starts again. The line that keeps it: install.go, masked.
+// A unit that a person masked stays masked, with and without a package, and the warning says how
+// it starts again. The line that keeps it: install.go, masked.
 func TestAMaskedUnitStaysMasked(t *testing.T) {
 	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/"} {
 		root := t.TempDir()

@@ -76,8 +76,8 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// Without /proc no socket can be reached, which does not prove that no process listens. The line that
-// keeps it: socket.go, Dial (descriptors).
+// Without /proc no socket can be reached, which does not prove that no process listens. The line
+// that keeps it: socket.go, Dial (descriptors).
 func TestDialWithoutProc(t *testing.T) {
 	needs.Root(t)
 	opt := hostfs.Options{Root: t.TempDir()}
