@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/containernetworking/cni/libcni"
 
@@ -54,6 +55,7 @@ type CNIConf struct {
 	File    string // its path
 	Name    string
 	Version string // of the CNI spec; plugins are called with it
+	Of      string // nerdctl, podman: only containers of that program belong into the network
 	Plugins []CNIPlugin
 }
 
@@ -164,7 +166,7 @@ func pluginsInDir(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 
 // confOf returns the part that the agent needs of a list that libcni has parsed.
 func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
-	conf := CNIConf{Name: list.Name, Version: list.CNIVersion}
+	conf := CNIConf{Name: list.Name, Version: list.CNIVersion, Of: program(list)}
 	for _, p := range list.Plugins {
 		var one CNIPlugin
 		if err := json.Unmarshal(p.Bytes, &one); err != nil {
@@ -173,6 +175,25 @@ func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
 		conf.Plugins = append(conf.Plugins, one)
 	}
 	return conf, nil
+}
+
+// program returns the program that made a conf for its own containers, on this node alone; "": none
+// is known. nerdctl writes its id into each of its confs. podman names its bridges cni-podmanN.
+// https://github.com/containerd/nerdctl/blob/v2.1.2/pkg/netutil/netutil.go (cniNetworkConfig)
+// https://github.com/containers/podman/blob/v4.3.1/cni/87-podman-bridge.conflist
+func program(list *libcni.NetworkConfigList) string {
+	var conf struct {
+		ID      json.RawMessage `json:"nerdctlID"`
+		Plugins []struct{ Bridge string }
+	}
+	_ = json.Unmarshal(list.Bytes, &conf) // libcni has parsed it: an error means that it has neither
+	switch {
+	case len(conf.ID) > 0:
+		return "nerdctl"
+	case len(conf.Plugins) > 0 && strings.HasPrefix(conf.Plugins[0].Bridge, "cni-podman"):
+		return "podman"
+	}
+	return ""
 }
 
 // delegates reports whether the conf is of a meta-plugin. Such a conf comes first on purpose and

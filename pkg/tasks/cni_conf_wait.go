@@ -94,6 +94,9 @@ func (t WaitConf) Effective(v host.View) ([]CNIConf, error) {
 	if err := t.judge(v, first); err != nil {
 		return nil, err
 	}
+	if t.File == "" && first.conf.Of != "" {
+		return nil, t.notForPods(v, first, confs)
+	}
 	return append(first.before, first.conf), nil
 }
 
@@ -185,7 +188,7 @@ func (t WaitConf) brokenToo(v host.View, before, after []string) candidate {
 // firstGood returns the first of these files that can add pods.
 func (t WaitConf) firstGood(v host.View, confs []string) string {
 	for _, name := range confs {
-		if conf, err := t.readConf(v, path.Join(t.Dir, name)); err == nil && t.refused(conf) == nil {
+		if conf, err := t.readConf(v, path.Join(t.Dir, name)); err == nil && t.refused(conf) == nil && conf.Of == "" {
 			return name
 		}
 	}
@@ -215,6 +218,18 @@ func (t WaitConf) waitForConf(meanwhile candidate, found bool) error {
 		reason += fmt.Sprintf("; %s is there and adds no pod: %s", path.Join(t.Dir, meanwhile.name), meanwhile.err)
 	}
 	return graph.Wait(reason)
+}
+
+// notForPods returns the wait for a conf of pods while the runtime uses a conf that another program
+// made for its own containers. It is an error if the conf of pods is there and comes later.
+func (t WaitConf) notForPods(v host.View, first candidate, confs []string) error {
+	behind := t.firstGood(v, confs[slices.Index(confs, first.name)+1:])
+	if behind == "" {
+		return graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s); until then %s, which is for containers of %s, is in "+
+			"force", t.Network, t.Dir, t.Writer, first.name, first.conf.Of))
+	}
+	return fmt.Errorf("%s is for containers of %s and comes before %s by its name, so the runtime uses it for pods: "+
+		"give %[3]s an earlier name", path.Join(t.Dir, first.name), first.conf.Of, behind)
 }
 
 // judge returns what is wrong with the file in force.

@@ -21,6 +21,8 @@ import (
 const (
 	flannelList = `{"name":"cbr0","cniVersion":"0.3.1","plugins":[{"type":"flannel","delegate":{}},{"type":"portmap"}]}`
 	otherConf   = `{"name":"other","type":"bridge","ipam":{"type":"host-local","subnet":"10.88.0.0/16"}}`
+	nerdctlList = `{"name":"bridge","nerdctlID":"17f29b07","plugins":[{"type":"bridge","bridge":"nerdctl0","ipam":{"type":"host-local","subnet":"10.4.0.0/24"}}]}`
+	podmanList  = `{"name":"podman","plugins":[{"type":"bridge","bridge":"cni-podman0","ipam":{"type":"host-local","subnet":"10.4.0.0/24"}}]}`
 	multusConf  = `{"name":"multus","type":"multus"}`
 )
 
@@ -89,6 +91,15 @@ func TestWaitConf(t *testing.T) {
 		{name: "any conf, and a directory has the name of one", task: anyConf, files: map[string]string{"10-x.conf/readme": ""},
 			wait: "no conf in /etc/cni/net.d yet (whoever brings the network writes it); /etc/cni/net.d/10-x.conf is a directory, which no runtime reads: remove it"},
 		{name: "any conf after a directory with the name of one", task: anyConf, files: map[string]string{"10-x.conf/readme": "", "50-mine.conf": otherConf}, bins: "bridge host-local"},
+		{name: "any conf, and only nerdctl's is there", task: anyConf, files: map[string]string{"nerdctl-bridge.conflist": nerdctlList}, bins: "bridge host-local",
+			wait: "bring your own: no conf in /etc/cni/net.d yet (whoever brings the network writes it); until then nerdctl-bridge.conflist, which is for containers of nerdctl, is in force"},
+		{name: "any conf, and only podman's is there", task: anyConf, files: map[string]string{"87-podman-bridge.conflist": podmanList}, bins: "bridge host-local",
+			wait: "until then 87-podman-bridge.conflist, which is for containers of podman, is in force"},
+		{name: "any conf before those for containers", task: anyConf, bins: "bridge host-local",
+			files: map[string]string{"50-mine.conf": otherConf, "87-podman-bridge.conflist": podmanList, "nerdctl-bridge.conflist": nerdctlList}},
+		{name: "any conf after those for containers", task: anyConf, bins: "bridge host-local",
+			files: map[string]string{"87-podman-bridge.conflist": podmanList, "nerdctl-bridge.conflist": nerdctlList, "weave.conf": otherConf},
+			err:   "/etc/cni/net.d/87-podman-bridge.conflist is for containers of podman and comes before weave.conf by its name, so the runtime uses it for pods: give weave.conf an earlier name"},
 		{name: "a plugin missed for long", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": otherConf}, bins: "bridge",
 			err: "no pod is added by /etc/cni/net.d/50-mine.conf: it calls the plugin host-local, which is not in /opt/cni/bin: install it there"},
 		{name: "any conf, broken", task: anyConf, files: map[string]string{"50-mine.conf": "{}"}, wait: "/etc/cni/net.d/50-mine.conf is not valid yet"},
