@@ -146,16 +146,18 @@ func (rt RuntimeFacts) Without(keys []string) RuntimeFacts {
 	return rt
 }
 
-// runtimeKind returns the runtime that kubelet's endpoint names, or else the first one that
-// exists, by its socket or its unit. CRI-O that starts at boot counts as one with a socket while
-// it is stopped: otherwise its plugins would be removed when it is restarted beside containerd. A
-// kubelet without an endpoint does not use CRI-O: it uses containerd, and before 1.24 docker.
+// runtimeKind returns the runtime that kubelet's endpoint names, or else the first one that runs or
+// starts at boot. CRI-O that starts at boot counts while it is stopped: otherwise its plugins would
+// be removed when it is restarted beside containerd. A socket alone shows that a runtime runs only
+// where it has no unit: a runtime that was killed leaves its socket. A kubelet without an endpoint
+// does not use CRI-O: it uses containerd, and before 1.24 docker.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/apis/config/v1beta1/defaults.go
 func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	score := 0
 	kubelet := &g.facts.Kubelet
 	for _, kind := range runtimeKinds {
 		unit, ok := g.unitFile("read the unit of "+kind.name, kind.unit)
+		state := g.serviceState(kind.unit, "multi-user.target")
 		points := 0
 		switch {
 		case kind.namedBy(kubelet.RuntimeEndpoint), ok && g.listens(kind, unit):
@@ -163,8 +165,7 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 		case (!ok || unit.Masked) && g.socket(kind) == "":
 		case kind.name == "cri-o" && kubelet.Unit != "" && kubelet.RuntimeEndpoint == "":
 			points = 1
-		case g.socket(kind) != "",
-			kind.name == "cri-o" && g.serviceState(kind.unit, "multi-user.target") != ServiceInstalled:
+		case !ok, kind.name != docker.name && (state == ServiceRunning || state == ServiceEnabled):
 			points = 3
 		default:
 			points = 2

@@ -367,6 +367,38 @@ func TestRuntimeThatIsStopped(t *testing.T) {
 	}
 }
 
+// A CRI-O that was killed leaves its socket. Without a kubelet it does not count before containerd,
+// which starts at boot, and neither does a CRI-O that is masked. CRI-O without a unit of its own
+// counts by its socket. The line that keeps it: runtime.go, runtimeKind.
+func TestRuntimeThatWasKilled(t *testing.T) {
+	const unit = "/lib/systemd/system/crio.service"
+	for name, c := range map[string]struct {
+		files, links map[string]string
+		want         string
+	}{
+		"disabled": {files: map[string]string{unit: "[Service]\nExecStart=x\n"}, want: "containerd"},
+		"masked": {files: map[string]string{unit: "[Service]\nExecStart=x\n"}, want: "containerd",
+			links: map[string]string{"crio.service": "/dev/null", "multi-user.target.wants/crio.service": unit}},
+		"masked, its package gone": {want: "containerd", links: map[string]string{"crio.service": "/dev/null"}},
+		"without a unit":           {want: "cri-o"},
+	} {
+		root := t.TempDir()
+		const etc, containerd = "/etc/systemd/system/", "/lib/systemd/system/containerd.service"
+		write(t, root+containerd, "[Service]\nExecStart=x\n")
+		for file, text := range c.files {
+			write(t, root+file, text)
+		}
+		noError(t, os.MkdirAll(root+"/run/crio", 0o755), unix.Mknod(root+"/run/crio/crio.sock", unix.S_IFSOCK|0o600, 0),
+			os.MkdirAll(root+etc+"multi-user.target.wants", 0o755), os.Symlink(containerd, root+etc+"multi-user.target.wants/containerd.service"))
+		for link, to := range c.links {
+			noError(t, os.Symlink(to, root+etc+link))
+		}
+		if got := gathered(t, Options{Root: root}).Runtime.Name; got != c.want {
+			t.Errorf("CRI-O %s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // Where kubelet's endpoint has no usual name, the runtime that listens there is kubelet's, also
 // while it is stopped. The line that keeps it: runtime.go, listens.
 func TestRuntimeAtAnUnusualSocket(t *testing.T) {
