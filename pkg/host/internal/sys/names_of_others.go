@@ -13,7 +13,7 @@ var writtenPrefixes = []string{
 	"kube", "cali", "vxlan.cali", "vxlan-v6.cali", "wireguard.cali", "wg-v6.cali", "bpfin.cali", "bpfout.cali", "bwcali",
 	"cilium", "old_cilium", "lxc", "flannel", "cni", "antrea", "ovn", "ovs", "genev_sys_", "vxlan_sys_", "gre_sys",
 	"stt_sys_", "weave", "vethwe", "vxlan-6784", "istio", "nodelocaldns", "crio", "docker", "netavark",
-	"podman", "nerdctl", "virbr", "lxdbr", "incusbr", "f2b-", "crowdsec", "sshguard", "tunl0", "cbr0", "eni",
+	"podman", "nerdctl", "virbr", "libvirt", "lxd", "incus", "f2b-", "crowdsec", "sshguard", "tunl0", "cbr0", "eni",
 	"vlan.eth.", "azv", "azsnatbr", "hybr", "knet", "kopeio", "romana-",
 }
 
