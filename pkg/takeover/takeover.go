@@ -112,7 +112,7 @@ func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (
 		}
 		for _, p := range paths {
 			key, ours := wanted[p]
-			if !ours || changes.OfPeer("nodeup", graph.Key(key)) {
+			if !ours || changes.OfPeers([]string{"nodeup"}, graph.Key(key)) {
 				c.out.Stays = append(c.out.Stays, Resource{Key: p, Purpose: m.purpose})
 				continue
 			}

@@ -110,5 +110,5 @@ func PlanWithRetry(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Cha
 	return c, err
 }
 
-// OfPeer reports whether a key belongs to the agent of that name, on any node.
-func OfPeer(peer string, key graph.Key) bool { return peerOf([]string{peer}, key) != "" }
+// OfPeers reports whether a key belongs to one of these agents.
+func OfPeers(peers []string, key graph.Key) bool { return peerOf(peers, key) != "" }

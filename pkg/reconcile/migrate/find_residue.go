@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -61,5 +63,14 @@ func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
 	}
+	// What another agent of the node writes stays, and the rest goes without it: a cleanup that has
+	// one such file is not made at all.
+	s.found = slices.DeleteFunc(s.found, func(f tasks.Found) bool {
+		theirs := changes.OfPeers(facts.Peers, f.Key)
+		if theirs {
+			s.scope.Retain = append(s.scope.Retain, f.Key)
+		}
+		return theirs
+	})
 	return nil
 }

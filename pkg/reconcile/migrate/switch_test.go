@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
@@ -319,6 +321,41 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 			if why, _ := s.Unfit(Essential(v, rep)); (why != nil) != c.needed {
 				t.Errorf("%s meets %v when it is planned: %v", name, met, why)
 			}
+		}
+	}
+}
+
+// On a node of kOps the template of kubenet's conf is nodeup's and stays. The other files of
+// kubenet go, and with them the conf, which by its name comes before that of flannel. The line that
+// keeps it: find_residue.go, look (OfPeers).
+func TestASwitchLeavesFilesOfOtherAgents(t *testing.T) {
+	const conf, template = "/etc/cni/net.d/10-containerd-net.conflist", "/etc/containerd/config-cni.template"
+	v := nodeOver(t, map[string]string{conf: "{}", template: "{}", "/opt/kops/bin/cni-iptables-setup": "#!/bin/sh"})
+	for peer, want := range map[string][]graph.Key{
+		"":       {tasks.FileKey(conf), tasks.FileKey(template), tasks.FileKey("/opt/kops/bin/cni-iptables-setup")},
+		"nodeup": {tasks.FileKey(conf), tasks.FileKey("/opt/kops/bin/cni-iptables-setup")},
+	} {
+		v.Facts.Peers = []string{peer}
+		d := wants(t, "flannel: {backend: vxlan}")
+		g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := func() *checkpoint.SuppressedError { return nil }
+		s, err := Leave(t.Context(), d, g, v, knows(t, "kubenet"), Circumstances{Suppressed: none}) // of an image
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := changes.PlanTask(t.Context(), s.disk(), v)
+		if err != nil || c == nil || c.NotApplicable != "" {
+			t.Fatalf("beside %q: %+v, %v", peer, c, err)
+		}
+		var got []graph.Key
+		for _, it := range c.Items {
+			got = append(got, it.Key)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("beside %q (-want +got):\n%s", peer, diff)
 		}
 	}
 }
