@@ -21,6 +21,9 @@ const (
 	crioDropInDir  = "/etc/crio/crio.conf.d"
 )
 
+// runtimePlugin is the plugin of containerd with the CNI settings in files of version 3 and up.
+const runtimePlugin = "io.containerd.cri.v1.runtime"
+
 // runtimeSetting is one CNI setting of the container runtime.
 type runtimeSetting struct {
 	key    string // the key in containerd's configuration
@@ -114,7 +117,7 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 	table := []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	switch {
 	case rt.ConfigVersion >= 3:
-		table[1] = "io.containerd.cri.v1.runtime"
+		table[1] = runtimePlugin
 	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0) && !release(rt).AtLeast(2, 3): // 2.3 migrates each file
 		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s ignores the CNI settings of "+
 			"such a file, in `containerd config migrate` too: give it `version = 2`, and name its table plugins.cri "+
@@ -151,9 +154,15 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 			files = append(files, main)
 		}
 		for _, file := range files {
-			b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key,
-				Value: s.value,
-				Make:  fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
+			table, key, value := table, s.key, s.value
+			if other := rt.OtherTables[file]; other != "" { // containerd reads each file as its own version
+				table = []string{table[0], other, table[2]}
+				if dirs, several := value.([]string); several && other != runtimePlugin {
+					key, value = "bin_dir", dirs[0]
+				}
+			}
+			b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: key, Value: value,
+				Make: fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
 		}
 	}
 	return nil

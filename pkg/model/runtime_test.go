@@ -113,6 +113,45 @@ func TestRuntimeSettingCounts(t *testing.T) {
 	}
 }
 
+// In a file that containerd imports, the agent makes a setting in the table of that file's version,
+// and by a key of that version. containerd 2.4.2 reports the directories of the documents with such
+// files. The line that keeps it: runtime.go, containerd (OtherTables).
+func TestTableOfAnImport(t *testing.T) {
+	const imported = "/etc/containerd/more.toml"
+	for name, c := range map[string]struct {
+		version int
+		key     string
+		plugin  string // of the imported file, where it is another
+		want    string
+	}{
+		"version 2 in version 4": {4, "bin_dirs", "io.containerd.grpc.v1.cri", `plugins io.containerd.grpc.v1.cri cni bin_dir = /srv/cni/bin`},
+		"version 3 in version 2": {2, "bin_dirs", "io.containerd.cri.v1.runtime", `plugins io.containerd.cri.v1.runtime cni bin_dirs = [/srv/cni/bin /usr/lib/cni]`},
+		"version 2 in version 1": {1, "bin_dir", "io.containerd.grpc.v1.cri", `plugins io.containerd.grpc.v1.cri cni bin_dir = /srv/cni/bin`},
+		"the same version":       {4, "bin_dirs", "", `plugins io.containerd.cri.v1.runtime cni bin_dirs = [/srv/cni/bin /usr/lib/cni]`},
+	} {
+		s := scenarios(t, "testdata/plans/bridge-dirs-crio.txtar")[0] // it wants /srv/cni/bin
+		rt := host.RuntimeFacts{Name: "containerd", Version: "2.4.2", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: c.version,
+			BinDirs: []string{"/usr/lib/cni"}, BinDirKey: c.key, SetBy: map[string]string{c.key: imported}}
+		if c.plugin != "" {
+			rt.OtherTables = map[string]string{imported: c.plugin}
+		}
+		s.in.Facts.Runtime = rt
+		made, _, err := Build(s.in)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var got []string
+		for _, task := range made {
+			if key, is := task.(tasks.TOMLKey); is && key.Path == imported {
+				got = append(got, fmt.Sprintf("%s %s = %v", strings.Join(key.Table, " "), key.Key, key.Value))
+			}
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
+	}
+}
+
 // containerd before 2.3 reads all files as the version of the last one. 1.7, 2.0 and 2.2 ignore the
 // CNI settings of the main file then, or do not start.
 func TestNewerImport(t *testing.T) {

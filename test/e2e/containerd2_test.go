@@ -68,8 +68,9 @@ func TestKubenetOnContainerd2(t *testing.T) {
 
 // A document's directories reach containerd 2, whatever its own file contains, and its CRI reports
 // them. The agent never sets both bin_dir and bin_dirs: with both, containerd does not serve CRI.
-// The line that keeps it: pkg/model/runtime.go, listsBinDirs (without BinDirKey CRI fails from
-// the second case on); pkg/host/facts/runtime_config.go, replacesSections (where it does not run).
+// The lines that keep it: pkg/model/runtime.go, listsBinDirs (without BinDirKey CRI fails from the
+// second case on), containerd (OtherTables); pkg/host/facts/runtime_config.go, replacesSections
+// (where it does not run).
 func TestContainerd2TakesTheDirectories(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -95,6 +96,8 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 			imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"runc\"\n", down: true, binDirs: []string{"/srv/cni/bin", "/opt/cni/bin"}},
 		{name: "an import of containerd 1", config: imports, imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/usr/lib/cni\"\n", dropIn: true,
 			binDirs: []string{"/usr/lib/cni"}}, // the last counts, and a note names it
+		{name: "an import of containerd 1, by its name", config: "version = 3\nimports = ['/etc/containerd/conf.d/99-more.toml']\n",
+			imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/usr/lib/cni\"\n  conf_dir = \"/x\"\n", binDirs: []string{"/srv/cni/bin"}},
 		{name: "not running", config: imports, down: true, dropIn: true, binDirs: []string{"/srv/cni/bin"}},
 		{name: "not running, new key", config: imports + "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/usr/lib/cni']\n", down: true, dropIn: true,
 			binDirs: []string{"/srv/cni/bin", "/usr/lib/cni"}},

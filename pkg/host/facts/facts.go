@@ -124,6 +124,9 @@ type RuntimeFacts struct {
 	// SetBy has, by key, what sets a CNI setting in the end, if that is not ConfigFile: an imported
 	// file, a drop-in, or the command line.
 	SetBy map[string]string `json:"setBy,omitempty"`
+	// OtherTables has the imported files of containerd that set CNI settings and have another
+	// version than ConfigFile: by file, the plugin whose table has these settings there.
+	OtherTables map[string]string `json:"otherTables,omitempty"`
 	// ByOthers are the directories without the agent's drop-in; nil: it has no drop-in.
 	ByOthers *CNIDirs `json:"byOthers,omitempty"`
 	// From is the source of the CNI settings: "cri status", "crio status config" (CRI-O as it

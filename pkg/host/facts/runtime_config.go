@@ -24,7 +24,7 @@ var criPlugins = []string{
 // containerdFile reads containerd's own file and its imports (containerd-config.toml(5)).
 func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.MaxConfNum, rt.From = []string{defaultCNIBin}, defaultCNIConf, 1, "default"
-	rt.SetBy, rt.BinDirKey = nil, ""
+	rt.SetBy, rt.OtherTables, rt.BinDirKey = nil, nil, ""
 	files := g.containerdFiles(rt.ConfigFile)
 	if len(files) == 0 {
 		rt.ConfigFile = ""
@@ -48,7 +48,8 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 			rt.NewerImport = f.name
 		}
 		socket = cmp.Or(containerdAddress(f.tables), socket)
-		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))
+		plugin := cniPlugin(f.tables, rt.ConfigVersion)
+		section := table(f.tables, "plugins", plugin)
 		cni := table(section, "cni")
 		if dir := cni["bin_dir"]; dir != nil && rt.ConfigVersion >= 3 && number64(f.tables["version"]) == 2 {
 			cni["bin_dirs"] = []any{dir} // since 2.1 containerd migrates it
@@ -61,6 +62,12 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		}
 		maps.Copy(settings, cni)
 		rt.setBy(f.name, said...)
+		if plugin != cniPlugin(nil, rt.ConfigVersion) && len(said) > 0 {
+			if rt.OtherTables == nil {
+				rt.OtherTables = map[string]string{}
+			}
+			rt.OtherTables[f.name] = plugin
+		}
 	}
 	g.listensAt(rt, cmp.Or(command.flag("address", "a"), socket))
 	rt.ConfDir = cmp.Or(absolute(text(settings["conf_dir"])), rt.ConfDir)

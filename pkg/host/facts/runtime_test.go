@@ -89,7 +89,8 @@ func TestRuntimeFiles(t *testing.T) {
 				"/etc/containerd/conf.d/x.toml":          "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/x'\n",
 			},
 			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
-				BinDirs: []string{"/x"}, BinDirKey: "bin_dirs", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml", SetBy: map[string]string{"bin_dirs": "/etc/containerd/conf.d/x.toml"}},
+				BinDirs: []string{"/x"}, BinDirKey: "bin_dirs", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml", SetBy: map[string]string{"bin_dirs": "/etc/containerd/conf.d/x.toml"},
+				OtherTables: map[string]string{"/etc/containerd/conf.d/x.toml": "io.containerd.grpc.v1.cri"}},
 		},
 		"containerd 2.x, imports of imports, in directories by a pattern": {
 			files: map[string]string{
