@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/model/network"
 )
 
 // conf checks that the conf in force, which is the first by name, is the wanted one.
@@ -51,19 +50,4 @@ func (c *checker) confMTU() {
 		c.note("conf MTU", failed(fmt.Sprintf("pods get links of %d bytes, and the documents have an mtu of %d", has, c.want.MTU),
 			"the agent does not set it: set "+c.want.Network.Name+"'s own configuration in the cluster to the same value"))
 	}
-}
-
-// ifMissing returns what to do about a missing conf or plugin, by who writes it.
-func (e *Expect) ifMissing() string {
-	switch e.Network.Conf.Writer {
-	case network.WriterNetwright:
-		return "run `agent --once`"
-	case network.WriterContainerd:
-		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node " + e.Node +
-			" -o jsonpath={.spec.podCIDR}`"
-	case network.WriterUser:
-		return "apply the network's manifests"
-	}
-	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=" +
-		e.Node + "`"
 }

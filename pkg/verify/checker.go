@@ -45,3 +45,18 @@ type Expect struct {
 	// Minimums are the oldest spec versions that plugins must support, by plugin.
 	Minimums map[string]string
 }
+
+// ifMissing returns what to do about a missing conf or plugin, by who writes it.
+func (e *Expect) ifMissing() string {
+	switch e.Network.Conf.Writer {
+	case network.WriterNetwright:
+		return "run `agent --once`"
+	case network.WriterContainerd:
+		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node " + e.Node +
+			" -o jsonpath={.spec.podCIDR}`"
+	case network.WriterUser:
+		return "apply the network's manifests"
+	}
+	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=" +
+		e.Node + "`"
+}

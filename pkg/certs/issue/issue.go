@@ -100,7 +100,7 @@ func (s Issuer) Issue(
 			return all, again, context.Cause(ctx)
 		}
 		all[entry.Name] = i.stands(why, failed)
-		again = report.Sooner(again, i.again())
+		again = report.Sooner(again, i.nextLook())
 	}
 	return all, again, nil
 }

@@ -3,7 +3,6 @@ package issue
 import (
 	"crypto/x509"
 	"fmt"
-	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config/extras"
@@ -93,26 +92,3 @@ func (i *issuing) superseded() bool {
 	next := i.issuer()
 	return err == nil && len(next) > 0 && certs.SignedBy(all[0], next) == nil
 }
-
-// again returns when a pass should look at the certificate again; zero for no special time.
-func (i *issuing) again() time.Time {
-	if i.have == nil {
-		return time.Time{}
-	}
-	if p := i.have.Pending; p != nil { // soon at first, because most approvers are programs
-		waited := i.now.Sub(p.Since).Abs() // the clock may have been set back since
-		return i.now.Add(min(max(pendingLook, waited/10), pendingMost))
-	}
-	life, err := i.have.validity(i.node)
-	if err != nil || !i.now.Before(life.RenewAt) {
-		return time.Time{}
-	}
-	return life.RenewAt
-}
-
-// The shortest and the longest pause between two looks at a request. The controller manager removes
-// an approved request after an hour (pkg/controller/certificates/cleaner, approvedExpiration).
-const (
-	pendingLook = 2 * time.Second
-	pendingMost = 10 * time.Minute
-)

@@ -69,14 +69,14 @@ func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 
 // A request is looked at soon at first, and then less and less often until it is approved, also if
 // the clock was set back meanwhile. An answer that stays is looked at more than once. The line that
-// keeps it: renewal.go, again.
+// keeps it: next_look.go, nextLook.
 func TestARequestIsLookedAtLessAndLess(t *testing.T) {
 	now := time.Now()
 	for since, want := range map[time.Duration]time.Duration{
 		0: pendingLook, -10 * time.Second: pendingLook, -10 * time.Minute: time.Minute, -90 * time.Minute: 9 * time.Minute, 365 * 24 * time.Hour: pendingMost,
 	} {
 		i := &issuing{now: now, have: &issued{Pending: &pending{Since: now.Add(since)}}}
-		if got := i.again().Sub(now); got != want {
+		if got := i.nextLook().Sub(now); got != want {
 			t.Errorf("of a request made %s from now: looked at again after %s, want %s", since, got, want)
 		}
 	}

@@ -12,10 +12,8 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
-	"slices"
 	"time"
 )
 
@@ -68,22 +66,6 @@ func Bound(t *http.Transport) {
 	t.MaxIdleConnsPerHost = 8
 	t.IdleConnTimeout = Stall
 	t.ResponseHeaderTimeout = Stall
-}
-
-// metadata are the addresses at which clouds serve a machine's metadata and credentials. Through a
-// proxy the machine would get those of the proxy.
-var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"),
-	netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23")}
-
-// Proxy returns the proxy for a request from HTTPS_PROXY, HTTP_PROXY and NO_PROXY. It returns none
-// for a cloud's metadata.
-func Proxy(r *http.Request) (*url.URL, error) {
-	if at, err := netip.ParseAddr(r.URL.Hostname()); err == nil {
-		if slices.Contains(metadata, at) {
-			return nil, nil
-		}
-	}
-	return http.ProxyFromEnvironment(r)
 }
 
 // Get requests a URL. The body of the response fails if the server is too slow, and ends with ctx.

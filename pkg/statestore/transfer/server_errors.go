@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -97,26 +96,6 @@ func Explain(ctx context.Context, err error, storeCA string) error {
 		return graph.Transient(fmt.Errorf("%w: look at /etc/resolv.conf and at the name", err))
 	}
 	return graph.Transient(err)
-}
-
-// badProxy returns the name of a variable that shall name a proxy and is not the URL of one; "" if
-// there is none. Package net/http uses no proxy then, or takes a part of the password for the host
-// (golang.org/x/net/http/httpproxy, parseProxy).
-func badProxy() string {
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
-		value := os.Getenv(name)
-		if value == "" {
-			continue
-		}
-		if !strings.Contains(value, "://") {
-			value = "http://" + value
-		}
-		u, err := url.Parse(value)
-		if err != nil || u.Host == "" || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-			return name
-		}
-	}
-	return ""
 }
 
 // IsTransient reports whether a later request may succeed after this status.
