@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
@@ -218,7 +219,8 @@ func similar(g *tasks.Graph, key graph.Key) string {
 	}
 	if len(same) > 0 {
 		slices.SortStableFunc(same, func(a, b string) int {
-			return cmp.Or(cmp.Compare(distance(a, string(key)), distance(b, string(key))), strings.Compare(a, b))
+			return cmp.Or(cmp.Compare(document.Distance(a, string(key)), document.Distance(b, string(key))),
+				strings.Compare(a, b))
 		})
 		more := ""
 		if len(same) > mostLike {
@@ -232,25 +234,3 @@ func similar(g *tasks.Graph, key graph.Key) string {
 
 // mostLike is how many similar keys an error suggests.
 const mostLike = 8
-
-// distance returns how many letters must be inserted, removed or replaced to make one word from the
-// other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}

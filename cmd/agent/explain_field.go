@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -108,7 +109,7 @@ func explainFields(f *cli.Flags, found []field) error {
 func noSuchField(name string) error {
 	all := allFields()
 	slices.SortStableFunc(all, func(a, b field) int {
-		return cmp.Compare(distance(a.Path, name), distance(b.Path, name))
+		return cmp.Compare(document.Distance(a.Path, name), document.Distance(b.Path, name))
 	})
 	var near []string
 	for _, f := range all[:mostLike] {

@@ -29,12 +29,12 @@ func DidYouMean(word string, candidates []string) string {
 // Distance returns how many letters must be inserted, deleted, replaced or swapped with their
 // neighbour to get from a to b. It ignores case.
 func Distance(a, b string) int {
-	const far = 1 << 10
-	if len(a) > 64 || len(b) > 64 {
+	const far, longest = 1 << 10, 128
+	if len(a) > longest || len(b) > longest {
 		return far
 	}
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	var before, row, next [66]int
+	var before, row, next [longest + 2]int
 	for j := range len(b) + 1 {
 		row[j] = j
 	}
