@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/netwright/netwright/pkg/host"
 )
 
 func manualCommand() *cobra.Command {
@@ -22,15 +21,11 @@ func manualCommand() *cobra.Command {
 		Hidden: true,
 		Args:   oneArg("a directory", "agent manual bin/manual"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := filepath.Abs(args[0])
-			if err != nil {
-				return fmt.Errorf("find the directory of the manual: %w", err)
-			}
 			files, err := shared(cmd.Root())
 			if err != nil {
 				return err
 			}
-			w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
+			w, dir, err := cli.OpenWriter(args[0])
 			if err != nil {
 				return err
 			}

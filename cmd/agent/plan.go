@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -56,11 +54,7 @@ func (o *runOptions) save(ctx context.Context, plan *report.Plan) error {
 		AllowDisruptive: o.disruptive, AcceptOlder: o.f.Trust.Older, Plan: plan}); err != nil {
 		return err
 	}
-	path, err := filepath.Abs(o.out)
-	if err != nil {
-		return fmt.Errorf("find %s: %w", o.out, err)
-	}
-	w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
+	w, path, err := cli.OpenWriter(o.out)
 	if err != nil {
 		return err
 	}

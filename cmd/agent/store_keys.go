@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/cli"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -49,15 +47,11 @@ or ` + keyPassword + `) encrypts the key. keygen replaces no file.`,
 			if err != nil {
 				return fmt.Errorf("encode the key: %w", err)
 			}
-			w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
+			w, path, err := cli.OpenWriter(out)
 			if err != nil {
 				return fmt.Errorf("make a key: %w", err)
 			}
 			defer w.Close() // every write was synced and checked where it was made
-			path, err := filepath.Abs(out)
-			if err != nil {
-				return fmt.Errorf("find %s: %w", out, err)
-			}
 			pub := fmt.Appendf(nil, "untrusted comment: minisign public key %s\n%s\n", trust.ID(public.ID()), public)
 			if err := w.CreateFile(cmd.Context(), path+".key", append(text, '\n'), 0o600); err != nil {
 				return err

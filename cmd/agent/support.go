@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,10 +67,7 @@ func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 	if err != nil {
 		return err
 	}
-	if file, err = filepath.Abs(file); err != nil {
-		return fmt.Errorf("find %s: %w", file, err)
-	}
-	w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
+	w, file, err := cli.OpenWriter(file)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 
 	"github.com/netwright/netwright/pkg/config/agentfile"
@@ -148,4 +149,14 @@ func ReadFile(path string) ([]byte, error) {
 	}
 	defer files.Close() // it is only read
 	return files.ReadFile(full)
+}
+
+// OpenWriter opens the files of this machine for a command that writes at path, and returns the
+// absolute path. The caller must close it.
+func OpenWriter(path string) (w *userfile.Writer, full string, err error) {
+	if full, err = filepath.Abs(path); err != nil {
+		return nil, "", fmt.Errorf("find %s: %w", path, err)
+	}
+	w, err = host.OpenFileWriter(host.Options{AnyLinks: true})
+	return w, full, err
 }
