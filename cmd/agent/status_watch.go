@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -83,12 +82,7 @@ func (st statusReader) showChange(before *report.Status, now report.StatusView, 
 	st.Printed = true
 	switch {
 	case st.Form == cli.FormJSON:
-		enc := json.NewEncoder(st.Out)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(judgedStatus(now)); err != nil {
-			return fmt.Errorf("write JSON: %w", err)
-		}
-		return nil
+		return report.JSONLine(st.Out, judgedStatus(now))
 	case st.Form == cli.FormYAML:
 		fmt.Fprintln(st.Out, "---")
 		return report.YAML(st.Out, judgedStatus(now))

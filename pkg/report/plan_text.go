@@ -35,10 +35,7 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t.gap()
 	t.interruptions(p)
 	t.summary(p)
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write the plan: %w", err)
-	}
-	return nil
+	return writeText(w, "the plan", &t.b)
 }
 
 func (t *planText) header(p *Plan) {
@@ -108,17 +105,11 @@ func work(p *Plan) string {
 		{p.Summary.Create, "new", "new"}, {p.Summary.Update, "changed", "changed"},
 		{p.Summary.Remove, "removed", "removed"}, {p.Summary.Run, "action", "actions"},
 	} {
-		if c.n == 1 {
-			parts = append(parts, "1 "+c.one)
-		} else if c.n > 1 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.many))
+		if c.n > 0 {
+			parts = append(parts, plural.Of(c.n, c.one, c.many))
 		}
 	}
-	switch n := p.Summary.Repairs; {
-	case n == 0 || len(parts) == 0:
-	case n == 1:
-		parts[len(parts)-1] += " (1 repair)"
-	default:
+	if n := p.Summary.Repairs; n > 0 && len(parts) > 0 {
 		parts[len(parts)-1] += " (" + plural.Of(n, "repair") + ")"
 	}
 	switch {

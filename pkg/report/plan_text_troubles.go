@@ -101,7 +101,10 @@ func (t *planText) groups(p *Plan, state State, color string) {
 			keys = kinds(keys)
 		}
 		t.line("  %s %s:", t.paint(color, "·"), Line(message))
-		for _, line := range wrap(keys, 110) {
+		for i := range keys[1:] {
+			keys[i] += ","
+		}
+		for _, line := range fold(keys, 110) {
 			t.row("      ", dim, line)
 		}
 	}
@@ -124,21 +127,6 @@ func kinds(keys []string) (out []string) {
 	}
 	out[len(out)-1] += " (-o json lists them)"
 	return out
-}
-
-// wrap joins words with commas into lines of about a width.
-func wrap(words []string, width int) (lines []string) {
-	line := ""
-	for i, word := range words {
-		if i < len(words)-1 {
-			word += ","
-		}
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
 }
 
 // interruptions repeats at the end what the changes interrupt.

@@ -15,7 +15,8 @@ func (t *statusText) say(indent, color, s string) {
 		hang += "  "
 	}
 	for line := range strings.Lines(s) {
-		for _, part := range fold(Line(strings.TrimSuffix(line, "\n")), t.width-len(hang)) {
+		words := strings.Split(Line(strings.TrimSuffix(line, "\n")), " ")
+		for _, part := range fold(words, t.width-len(hang)) {
 			t.line("%s%s", indent, t.paint(color, part))
 			indent = hang
 		}
@@ -32,23 +33,19 @@ func (t *statusText) do(indent, s string) {
 // minWidth is the smallest width that fold uses.
 const minWidth = 20
 
-// fold breaks a line between words into lines of at most a width; a width of 0 or less means no
-// limit. A longer word has its own line, so that a path can be copied.
-func fold(s string, width int) (lines []string) {
+// fold joins words into lines of at most a width; a width of 0 or less means no limit. A longer
+// word has its own line, so that a path can be copied.
+func fold(words []string, width int) (lines []string) {
 	if width <= 0 {
-		return []string{s}
+		return []string{strings.Join(words, " ")}
 	}
 	width = max(width, minWidth)
 	line := ""
-	for word := range strings.SplitSeq(s, " ") {
+	for _, word := range words {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines, line = append(lines, line), word
-			continue
+			lines, line = append(lines, line), ""
 		}
-		if line != "" {
-			line += " "
-		}
-		line += word
+		line = strings.TrimPrefix(line+" "+word, " ")
 	}
 	return append(lines, line)
 }

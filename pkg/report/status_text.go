@@ -28,10 +28,7 @@ func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 		t.kinds(v.Kinds)
 		t.details(v.Status)
 	}
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write the status: %w", err)
-	}
-	return nil
+	return writeText(w, "the status", &t.b)
 }
 
 // stateColor shows how urgent a state is.

@@ -34,10 +34,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 		t.line("%s %s", Stamp(now.At), t.paint(dim, Line(fmt.Sprintf("%s: %s", now.Working.Activity,
 			plural.Of(now.Working.Changes, "change", "changes")+" to make"))))
 	}
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write a change of the status: %w", err)
-	}
-	return nil
+	return writeText(w, "a change of the status", &t.b)
 }
 
 // Line returns the event on one line.

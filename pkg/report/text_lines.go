@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,14 @@ const (
 type text struct {
 	b   strings.Builder
 	opt TextOptions
+}
+
+// writeText writes what a builder holds. An error names what it is.
+func writeText(w io.Writer, what string, b *strings.Builder) error {
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
 }
 
 // planText writes the text of a plan.

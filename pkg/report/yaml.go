@@ -19,10 +19,8 @@ import (
 // that begins with a space or is only a newline, and writes the string .inf as a number.
 func YAML(w io.Writer, v any) error {
 	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write YAML: %w", err)
+	if err := JSONLine(&data, v); err != nil {
+		return err
 	}
 	y := &yamlWriter{in: json.NewDecoder(&data)}
 	y.in.UseNumber()
@@ -153,11 +151,7 @@ func scalar(s string) string {
 		return s
 	}
 	var quoted bytes.Buffer
-	enc := json.NewEncoder(&quoted)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // a string always has a JSON form
-		return `""`
-	}
+	_ = JSONLine(&quoted, s) // a string always has a JSON form
 	var b strings.Builder
 	for _, r := range strings.TrimSuffix(quoted.String(), "\n") {
 		if r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff { // JSON does not escape them
