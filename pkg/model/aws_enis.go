@@ -27,11 +27,10 @@ const (
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/networking/eni_networking.go
 func (b *builder) enisLeft() {
 	f, yes, no := b.in.Facts, true, false
-	meta := func(why string) tasks.Meta { return tasks.Meta{From: b.view.NetworkOrigin(), Why: why} }
 	b.furtherENIs()
 	for _, unit := range []string{"nm-cloud-setup.service", "nm-cloud-setup.timer"} {
 		if f.Installed(unit) {
-			b.add(tasks.UnitState{Meta: meta("its tables 30200 and 30400 would take the pods' traffic"), Name: unit,
+			b.add(tasks.UnitState{Meta: b.view.Meta("its tables 30200 and 30400 would take the pods' traffic"), Name: unit,
 				Masked: &yes, Active: &no})
 		}
 	}
@@ -48,7 +47,7 @@ func (b *builder) enisLeft() {
 			}
 			for _, unit := range []string{"refresh-policy-routes@" + l.Name + ".timer",
 				"policy-routes@" + l.Name + ".service"} {
-				b.add(tasks.UnitState{Meta: meta("ec2-net-utils would give pods' addresses to the node"), Name: unit,
+				b.add(tasks.UnitState{Meta: b.view.Meta("ec2-net-utils would give pods' addresses to the node"), Name: unit,
 					Active: &no})
 			}
 		}
@@ -71,7 +70,7 @@ func (b *builder) furtherENIs() {
 	}
 	uses := map[string]bool{enisNetworkd: f.Uses(networkd), enisManager: f.Uses(networkManager)}
 	if f.Uplink == "" {
-		await := tasks.Await{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "the primary interface"},
+		await := tasks.Await{Meta: b.view.Meta("the primary interface"),
 			Name: "uplink", Reason: "a default route: the interfaces beside its own are the network's"}
 		for _, path := range []string{enisNetworkd, enisManager} {
 			if uses[path] {

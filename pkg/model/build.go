@@ -103,17 +103,21 @@ func (b *builder) modes() error {
 func (b *builder) network() error {
 	var err error
 	b.built, err = b.net.Make(b.view)
-	b.add(b.built.Tasks...)
-	b.notes = append(b.notes, b.built.Notes...)
+	b.take(b.built)
 	return err
 }
 
 // certificates adds the certificates that the documents ask for besides those of the network.
 func (b *builder) certificates() error {
 	built, err := network.Certificates(b.view, b.built)
+	b.take(built)
+	return err
+}
+
+// take adds the tasks and the notes of a network.
+func (b *builder) take(built network.Built) {
 	b.add(built.Tasks...)
 	b.notes = append(b.notes, built.Notes...)
-	return err
 }
 
 // supported refuses a Kubernetes release or a kernel that cannot run the network. It also adds the

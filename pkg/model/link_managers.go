@@ -48,7 +48,8 @@ func (b *builder) sharedHost() error {
 
 // addShared adds a file of ours that another service reads once the effects have run.
 func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
-	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Effects: effects}
+	meta := b.view.Meta(why)
+	meta.Effects = effects
 	b.add(tasks.File{Meta: meta, Path: path, Content: []byte(header + content), Mode: 0o644})
 }
 

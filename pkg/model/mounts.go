@@ -8,7 +8,7 @@ import "github.com/netwright/netwright/pkg/tasks"
 func (b *builder) mounts() error {
 	for _, m := range b.net.Mounts {
 		if m.Applies(b.view) {
-			b.add(tasks.Mount{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "pods of " + b.net.Name + " use it"},
+			b.add(tasks.Mount{Meta: b.view.Meta("pods of " + b.net.Name + " use it"),
 				What: m.What, Where: m.Where, Type: m.Type, Description: m.Type + " for " + b.net.Name})
 		}
 	}

@@ -1,6 +1,10 @@
 package network
 
-import "github.com/netwright/netwright/pkg/cleanup"
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/cleanup"
+)
 
 const (
 	antreaConf    = "10-antrea.conflist"
@@ -115,13 +119,7 @@ func antreaResidue() cleanup.Residue {
 }
 
 // hexDigits returns a pattern for n lower-case hex digits.
-func hexDigits(n int) string {
-	out := ""
-	for range n {
-		out += "[0-9a-f]"
-	}
-	return out
-}
+func hexDigits(n int) string { return strings.Repeat("[0-9a-f]", n) }
 
 func buildAntrea(in Input, b *Built) error {
 	a := in.Node.Networking.Antrea

@@ -2,10 +2,8 @@ package network
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // AzurePlugins is the name of the asset with Azure's plugins: an archive of
@@ -151,14 +149,11 @@ func buildAzure(in Input, b *Built) error {
 				"transparent does without", in.Facts.Uplink)
 	}
 	// The plugin supports only 0.3.0 and 0.3.1 (cni/cni.go).
-	content, err := conflist{CNIVersion: "0.3.0", Name: "azure",
-		Plugins: []any{vnet, azurePortmap{portmap(), true}}}.render()
-	if err != nil {
+	if err := b.addConf(in, azureConf, conflist{CNIVersion: "0.3.0", Name: "azure",
+		Plugins: []any{vnet, azurePortmap{portmap(), true}}}); err != nil {
 		return err
 	}
-	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
-		Why: "the CNI conf, last: with it the node takes pods"},
-		Path: path.Join(in.ConfDir, azureConf), Content: content, Mode: 0o600}
+	b.Conf.Mode = 0o600
 	b.note(Info, in.NetworkOrigin(),
 		"as many pods fit as the node's interface has secondary addresses: set kubelet's maxPods to that, and the "+
 			"pods on the host's network")

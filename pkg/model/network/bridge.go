@@ -3,7 +3,6 @@ package network
 import (
 	"fmt"
 	"net/netip"
-	"path"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
@@ -106,28 +105,24 @@ func buildBridge(in Input, b *Built) error {
 		return fmt.Errorf("lay out bridge for this node: pods have IPv6, and the MTU would be %d, below the %d "+
 			"that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
 	}
-	link := bridgeMeta(in, "the pods' bridge, ready before the first pod")
+	link := in.Meta("the pods' bridge, ready before the first pod")
 	link.Requires = append(link.Requires, tasks.ModuleKey("bridge"))
-	b.Tasks = append(b.Tasks, tasks.Link{Meta: link,
+	b.add(tasks.Link{Meta: link,
 		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
 	for _, gw := range gateways {
-		meta := bridgeMeta(in, "the pods' gateway")
+		meta := in.Meta("the pods' gateway")
 		meta.Refused = in.onLink(gw.Masked())
-		b.Tasks = append(b.Tasks, tasks.Address{Meta: meta, Link: BridgeLink, Prefix: gw})
+		b.add(tasks.Address{Meta: meta, Link: BridgeLink, Prefix: gw})
 	}
 	b.addRoutes(in)
 	b.addMasquerade(in, in.PodCIDRs, BridgeLink, gateways...)
-	b.Tasks = append(b.Tasks, tasks.ForwardAccept{Meta: bridgeMeta(in, "a policy of drop would cut the pods off"),
+	b.add(tasks.ForwardAccept{Meta: in.Meta("a policy of drop would cut the pods off"),
 		Link: BridgeLink, Families: familiesOf(in.PodCIDRs)})
 	if err := b.addBridgeConf(in, mtu, gateways); err != nil {
 		return err
 	}
 	b.Wait = in.waitConf(bridgeConf, "we write it")
 	return nil
-}
-
-func bridgeMeta(in Input, why string) tasks.Meta {
-	return tasks.Meta{From: in.NetworkOrigin(), Why: why}
 }
 
 // gatewaysOf returns the first address of each range, with the range's prefix length: the addresses
@@ -176,11 +171,5 @@ func (b *Built) addBridgeConf(in Input, mtu int, gateways []netip.Prefix) error 
 			MTU: mtu, IPAM: ipam},
 		portmap(),
 	}, in.shaping()...)}
-	content, err := conf.render()
-	if err != nil {
-		return err
-	}
-	b.Conf = &tasks.File{Meta: bridgeMeta(in, "the CNI conf, last: with it the node takes pods"),
-		Path: path.Join(in.ConfDir, bridgeConf), Content: content, Mode: 0o644}
-	return nil
+	return b.addConf(in, bridgeConf, conf)
 }

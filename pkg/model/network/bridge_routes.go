@@ -45,7 +45,7 @@ func (b *Built) addRoutes(in Input) {
 				b.Notes[len(b.Notes)-1].Machine = true
 				continue
 			}
-			b.Tasks = append(b.Tasks, tasks.Route{
+			b.add(tasks.Route{
 				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name, Refused: in.onLink(cidr)},
 				Route: rtnl.Route{Type: "unicast", Dst: cidr, Gateway: via, Link: link, Table: mainTable,
 					Protocol: rtnl.RouteProtocol}})

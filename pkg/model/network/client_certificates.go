@@ -66,7 +66,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			}
 			set.Issue, set.Failure = issued.Plan, issued.Fail
 			if set.Issue == "" && set.Failure == nil && len(pair.Cert) == 0 {
-				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, Name: "certificate " + id.keypair,
+				b.add(tasks.Await{Meta: meta, Name: "certificate " + id.keypair,
 					Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Retains: set.Owns()})
 				return nil
 			}
@@ -92,9 +92,9 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			id.describe(), id.origin, id.caName, id.server, id.caName)
 	}
 	if id.network != "" { // a directory of the user may hold several sets
-		b.Tasks = append(b.Tasks, tasks.Directory{Meta: meta, Path: id.dir, Mode: 0o755})
+		b.add(tasks.Directory{Meta: meta, Path: id.dir, Mode: 0o755})
 	}
-	b.Tasks = append(b.Tasks, set)
+	b.add(set)
 	return nil
 }
 

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // conflist is a CNI network configuration list, with only the fields that we write.
@@ -91,11 +93,20 @@ func bandwidthPlugin() Plugin {
 		Source: "https://www.cni.dev/plugins/current/meta/bandwidth/"}
 }
 
-// render returns the JSON of the conf, indented by two spaces, with a newline at the end.
-func (c conflist) render() ([]byte, error) {
-	return indented(c)
+// addConf adds the conf that the agent writes for the network.
+func (b *Built) addConf(in Input, file string, conf conflist) error {
+	content, err := indented(conf)
+	b.Conf = in.ownConf(in.NetworkOrigin(), file, content)
+	return err
 }
 
+// ownConf returns the file of a conf that the agent writes.
+func (in Input) ownConf(origin, file string, content []byte) *tasks.File {
+	return &tasks.File{Meta: tasks.Meta{From: origin, Why: "the CNI conf, last: with it the node takes pods"},
+		Path: path.Join(in.ConfDir, file), Content: content, Mode: 0o644}
+}
+
+// indented returns the JSON of a conf, indented by two spaces, with a newline at the end.
 func indented(conf any) ([]byte, error) {
 	b, err := json.MarshalIndent(conf, "", "  ")
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 
 	"github.com/netwright/netwright/pkg/config/networks"
@@ -89,9 +88,7 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	if err != nil {
 		return fmt.Errorf("write the conf of custom (%s): %w", in.Origin(customAt+".conf.template"), err)
 	}
-	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.Origin(customAt + ".conf.template"),
-		Why: "the CNI conf, last: with it the node takes pods"},
-		Path: path.Join(in.ConfDir, c.Conf.File), Content: []byte(text), Mode: 0o644}
+	b.Conf = in.ownConf(in.Origin(customAt+".conf.template"), c.Conf.File, []byte(text))
 	b.Wait = in.waitConf(c.Conf.File, "we write it")
 	return nil
 }

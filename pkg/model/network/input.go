@@ -58,6 +58,11 @@ func (in Input) NetworkOrigin() string {
 	return in.Origin("spec.networking." + in.Node.Networking.Name())
 }
 
+// Meta returns the origin and the reason of a task that the chosen network needs.
+func (in Input) Meta(why string) tasks.Meta {
+	return tasks.Meta{From: in.NetworkOrigin(), Why: why}
+}
+
 // DockerKubelet reports whether kubelet itself calls the plugins: with docker, below Kubernetes
 // 1.24. Otherwise the runtime calls them.
 func (in Input) DockerKubelet() bool {
@@ -110,6 +115,8 @@ type Note struct {
 	// made without facts of the links.
 	Machine bool `json:"-"`
 }
+
+func (b *Built) add(ts ...tasks.Task) { b.Tasks = append(b.Tasks, ts...) }
 
 func (b *Built) note(level Level, origin, format string, args ...any) {
 	b.Notes = append(b.Notes, Note{Level: level, Origin: origin, Text: fmt.Sprintf(format, args...)})

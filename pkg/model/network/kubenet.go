@@ -171,8 +171,8 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 	if templateShapes(in) {
 		plugins = append(plugins, in.shaping()...)
 	}
-	content, err := conflist{CNIVersion: templateVersion(in.Node.KubernetesVersion), Name: kubenetName,
-		Plugins: plugins}.render()
+	content, err := indented(conflist{CNIVersion: templateVersion(in.Node.KubernetesVersion), Name: kubenetName,
+		Plugins: plugins})
 	if err != nil {
 		return err
 	}
@@ -197,8 +197,8 @@ func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
 		return fmt.Errorf("use %s: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: "+
 			"choose another network", network, name)
 	}
-	b.Tasks = append(b.Tasks, tasks.File{
-		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "containerd renders it when kubelet tells the pod CIDR"},
+	b.add(tasks.File{
+		Meta: in.Meta("containerd renders it when kubelet tells the pod CIDR"),
 		Path: kubenetTemplate, Content: content, Mode: 0o644})
 	b.ConfTemplate = kubenetTemplate
 	if in.Facts.ForwardPolicy["ip"] == "drop" {

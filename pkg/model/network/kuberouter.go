@@ -139,8 +139,8 @@ func buildKubeRouter(in Input, b *Built) error {
 	b.noteKubeProxy(in, "spec.networking.kubeRouter", "kube-router")
 	// Older distributions have the file only in /etc.
 	// https://github.com/kubernetes/kops/issues/17914
-	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(),
-		Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
+	b.add(tasks.Directory{
+		Meta: in.Meta("its pod mounts rt_tables there: kubelet makes the file, and not the directory"),
 		Path: "/usr/share/iproute2", Mode: 0o755})
 	return nil
 }

@@ -3,12 +3,10 @@ package network
 import (
 	"cmp"
 	"fmt"
-	"path"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/values"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // LyftPlugins is the name of the asset with Lyft's plugins.
@@ -149,19 +147,12 @@ func buildLyftVPC(in Input, b *Built) error {
 			in.NetworkOrigin())
 	}
 	v := lyftVersion(in)
-	content, err := conflist{CNIVersion: v, Name: lyftName, Plugins: []any{
-		lyftIPAM{v, lyftName + "-ipam", l.InterfaceIndex, true, l.SubnetTags, groups},
-		lyftIPVlan{v, lyftName + "-ipvlan", "l2"},
-		lyftPTP{v, lyftName + "-unnumbered-ptp", cmp.Or(in.Facts.Uplink, "eth0"), "veth0", true},
-	}}.render()
-	if err != nil {
-		return err
-	}
-	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
-		Why: "the CNI conf, last: with it the node takes pods"},
-		Path: path.Join(in.ConfDir, lyftConf), Content: content, Mode: 0o644}
 	if in.Node.Kubelet.NodeIP == "" {
 		b.note(Info, in.NetworkOrigin(), "pods have secondary addresses of the interfaces: %s", nodeIPNeeded)
 	}
-	return nil
+	return b.addConf(in, lyftConf, conflist{CNIVersion: v, Name: lyftName, Plugins: []any{
+		lyftIPAM{v, lyftName + "-ipam", l.InterfaceIndex, true, l.SubnetTags, groups},
+		lyftIPVlan{v, lyftName + "-ipvlan", "l2"},
+		lyftPTP{v, lyftName + "-unnumbered-ptp", cmp.Or(in.Facts.Uplink, "eth0"), "veth0", true},
+	}})
 }

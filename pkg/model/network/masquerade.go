@@ -35,7 +35,7 @@ func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string, gatewa
 		for _, gw := range sameFamily(gateways, family.keep) {
 			meta.Requires = append(meta.Requires, tasks.AddressKey(link, gw))
 		}
-		b.Tasks = append(b.Tasks, tasks.Table{
+		b.add(tasks.Table{
 			Meta: meta,
 			Table: firewall.Table{Family: family.name, Name: tableName, Chains: []firewall.Chain{{
 				Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: prioritySourceNAT, Policy: "accept",

@@ -160,7 +160,7 @@ func (b *Built) addMultus(in Input) error {
 				"the daemon of multus must leave the conf to us: no multusConfigFile: auto in its daemon-config.json")
 		}
 	}
-	b.Tasks = append(b.Tasks, *wait)
+	b.add(*wait)
 	return nil
 }
 
@@ -197,6 +197,6 @@ func multusContent(in Input, m *networks.Multus, below tasks.File) (file string,
 		content, err = indented(p)
 		return multusConf, content, err
 	}
-	content, err = conflist{CNIVersion: release, Name: multusCNI, Plugins: []any{p}}.render()
+	content, err = indented(conflist{CNIVersion: release, Name: multusCNI, Plugins: []any{p}})
 	return multusList, content, err
 }

@@ -14,7 +14,7 @@ const PodCIDRs = "pod-cidr"
 
 // awaitPodCIDRs adds a task that waits for the node's pod CIDRs.
 func (b *Built) awaitPodCIDRs(in Input, why, elsewhere string) {
-	b.Tasks = append(b.Tasks, tasks.Await{
+	b.add(tasks.Await{
 		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: why, At: graph.AfterKubelet},
 		Name: PodCIDRs, Reason: in.podCIDRReason(elsewhere)})
 }
