@@ -55,7 +55,7 @@ func aciResidue() cleanup.Residue {
 		Links: []cleanup.LinkSelector{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
 			{Table: "filter", Chain: "FORWARD", In: "veth_host"}},
-		Files: []string{"/etc/cni/net.d/" + aciConf, "/etc/cni/net.d/10-opflex-cni.conf",
+		Files: []string{"/etc/cni/net.d/10-opflex-cni.conf",
 			"/opt/cni/bin/opflex-agent-cni", "/opt/cni/bin/netop-cni",
 			"/run/multus/cni/net.d/" + aciConf, "/run/multus/cni/net.d/10-opflex-cni.conf",
 			"/var/lib/opflex-agent-ovs/", "/var/lib/aci-containers/", "/var/lib/netop-cni/",

@@ -67,6 +67,10 @@ func rowAt(i int) Network {
 		row.Lifecycle.Disagreements = disagreementsOn(row.Name)
 		row = row.withModes()
 		row.Residue.Types = slices.Concat(row.Residue.Types, row.Conf.Chain)
+		// What a network leaves begins with its conf: a row says it only as a part of a pattern.
+		if conf := "/etc/cni/net.d/" + row.Conf.File; row.Conf.File != "" && !anyMatches(row.Residue.Files, conf) {
+			row.Residue.Files = append([]string{conf}, row.Residue.Files...)
+		}
 		made[i].row = row
 	})
 	return made[i].row

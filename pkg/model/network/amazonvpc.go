@@ -7,8 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-const amazonVPCConf = "10-aws.conflist"
-
 // amazonVPC returns the row of Amazon VPC CNI. Netwright prepares the node and waits for the conf.
 // aws-node writes it when its address manager ipamd answers, and then the node is ready. Sources:
 // https://github.com/aws/amazon-vpc-cni-k8s v1.23 (README.md, misc/10-aws.conflist,
@@ -21,7 +19,7 @@ func amazonVPC() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.21"}},
 			First:  version(1, 9),
 		},
-		Conf: byDaemonSet(amazonVPCConf, "aws-cni", "egress-cni", "portmap").awaited(
+		Conf: byDaemonSet("10-aws.conflist", "aws-cni", "egress-cni", "portmap").awaited(
 			"its DaemonSet writes it when its address manager answers: that is the node's readiness"),
 		// The init container copies the reference plugins. aws-cni must have the same release as
 		// the daemon.
@@ -94,7 +92,7 @@ func amazonVPCResidue() cleanup.Residue {
 			{Table: "filter", Comment: "Block Node Local Pod access via IPv[46]"}},
 		Tables: []cleanup.TableSelector{{Family: "ip", Name: "aws-cni"}},
 		Pins:   []string{"/sys/fs/bpf/globals/aws/"},
-		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni",
+		Files: []string{"/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni",
 			"/opt/cni/bin/aws-cni.tmp", "/opt/cni/bin/egress-cni.tmp", // temporary files (utils/cp)
 			"/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
 			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o",

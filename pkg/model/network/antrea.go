@@ -109,7 +109,7 @@ func antreaResidue() cleanup.Residue {
 			{Name: "antrea-mc-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"},
 			{Name: "antrea-ingress0", Kind: "dummy"}, {Name: "antrea-ext.*", Kind: "vlan"},
 			{Name: "[0-9a-z]*-" + hexDigits(6), Kind: "veth", Master: ovsDatapath}},
-		Files: []string{"/etc/cni/net.d/" + antreaConf, "/etc/cni/net.d/" + antreaChained,
+		Files: []string{"/etc/cni/net.d/" + antreaChained,
 			"/etc/cni/net.d/10-antrea.conf", "/opt/cni/bin/antrea", "/run/antrea/", "/var/log/antrea/",
 			"/etc/sysctl.d/99-zzzz-antrea.conf", "/var/lib/cni/networks/antrea/", "/var/lib/cni/results/antrea-*"},
 		Others: []string{"an uplink that it renamed to NAME~ (bridging, secondary networks): first back its " +

@@ -99,7 +99,7 @@ func azureResidue() cleanup.Residue {
 		Links: []cleanup.LinkSelector{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"},
 			{Name: "azvifv*", Kind: "veth"},
 			{Name: "azure[0-9]*", Kind: "bridge"}, {Name: "azSnatbr", Kind: "bridge"}},
-		Files: []string{"/etc/cni/net.d/" + azureConf, "/etc/cni/net.d/15-azure-swift*.conflist",
+		Files: []string{"/etc/cni/net.d/15-azure-swift*.conflist",
 			"/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
 			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock",
 			"/run/azure-vnet*.json[0-9]*", // temporary files of its state (store/json.go)

@@ -53,7 +53,7 @@ func bridge() Network {
 			Routes: []cleanup.RouteSelector{{Protocol: rtnl.RouteProtocol, Pods: true}},
 			Tables: []cleanup.TableSelector{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
 			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
-			Files: []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/",
+			Files: []string{"/var/lib/cni/networks/" + bridgeName + "/",
 				"/var/lib/cni/results/" + bridgeName + "-*"},
 		},
 		TestedBy: []Proof{

@@ -5,8 +5,6 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-const calicoConf = "10-calico.conflist"
-
 // calico returns the row of Calico. Netwright prepares the node and waits for the conf, which the
 // DaemonSet writes. With the datastore etcd the agent also installs the client certificates that
 // Calico shows to etcd.
@@ -19,7 +17,7 @@ func calico() Network {
 			First:  version(1, 2),
 			Note:   "kOps chose the etcd datastore up to 1.19",
 		},
-		Conf: byDaemonSet(calicoConf, "calico", "portmap"),
+		Conf: byDaemonSet("10-calico.conflist", "calico", "portmap"),
 		// The image calico/cni installs calico, calico-ipam, host-local, loopback and portmap. The
 		// agent installs none, as kOps does.
 		Plugins: nil,

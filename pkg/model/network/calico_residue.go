@@ -15,7 +15,7 @@ func calicoResidue() cleanup.Residue {
 		Units:   []string{"run-calico-cgroup.mount"},
 		Routes:  []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:   []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
-		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
+		Files: []string{"/etc/cni/net.d/10-calico.conf",
 			// This directory has etcd's certificates and a key. Calico's installer removes it
 			// itself (cni-plugin/pkg/install/install.go).
 			"/etc/cni/net.d/calico-tls/",

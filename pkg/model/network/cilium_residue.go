@@ -50,7 +50,7 @@ func ciliumResidue() cleanup.Residue {
 		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cil_*"},
 			{Hook: residue.HookXDP, Name: "cil_xdp_*"}, {Hook: residue.HookCgroup, Name: "cil_sock*"}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
-		Files: []string{"/etc/cni/net.d/" + ciliumConf, "/etc/cni/net.d/05-cilium.conf",
+		Files: []string{"/etc/cni/net.d/05-cilium.conf",
 			"/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",
 			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni",
 			"/opt/cni/bin/cilium-mount",

@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const genieConf = "00-genie.conf"
-
 // cniGenie returns the row of CNI-Genie. Netwright prepares the node and waits for the conf, which
 // the DaemonSet writes with a token of its service account. CNI-Genie passes each pod to the
 // networks that an annotation names. Sources:
@@ -20,7 +18,7 @@ func cniGenie() Network {
 			Note: "its installer copies a token once; from Kubernetes 1.21 tokens expire, and the plugin then " +
 				"stops working",
 		},
-		Conf: byDaemonSet(genieConf, "genie").awaited(
+		Conf: byDaemonSet("00-genie.conf", "genie").awaited(
 			"its DaemonSet writes it, with a token: keep it unreadable for others"),
 		Plugins: nil, // its DaemonSet installs genie; those of the other networks install theirs
 		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which " +
@@ -36,7 +34,7 @@ func cniGenie() Network {
 		Residue: cleanup.Residue{
 			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "Genie-NPC-Base"},
 				{Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
-			Files: []string{"/etc/cni/net.d/" + genieConf, "/etc/cni/net.d/genie-kubeconfig",
+			Files: []string{"/etc/cni/net.d/genie-kubeconfig",
 				"/etc/cni/net.d/genie-tls/", "/opt/cni/bin/genie"},
 			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: " +
 				"names mybridgenet, macvlannet, sriovnet",

@@ -82,7 +82,7 @@ func coilResidue() cleanup.Residue {
 		Routes:  []cleanup.RouteSelector{{Protocol: 30, Table: allTables}, {Protocol: 31}},
 		Links:   []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},
-		Files: []string{"/etc/cni/net.d/" + coilConf, "/etc/cni/net.d/" + coilChained, "/opt/cni/bin/coil",
+		Files: []string{"/etc/cni/net.d/" + coilChained, "/opt/cni/bin/coil",
 			"/run/coild.sock"},
 		Others: []string{"/var/lib/cni/results/" + kubenetName +
 			"-*: its network has the name that calico and kubenet give theirs",

@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const contivConf = "10-contiv-vpp.conflist"
-
 // contivVPP returns the row of Contiv-VPP. Netwright prepares the node and waits for the conf,
 // which the init container writes. VPP handles packets in user space and needs a whole network
 // card. Sources: https://github.com/contiv/vpp v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml,
@@ -17,7 +15,7 @@ func contivVPP() Network {
 			Upstream: "dormant since September 2020",
 			Instead:  "calico (which has a VPP data plane) or cilium",
 		},
-		Conf: byDaemonSet(contivConf, "contiv-cni", "portmap").awaited("its init container writes it"),
+		Conf: byDaemonSet("10-contiv-vpp.conflist", "contiv-cni", "portmap").awaited("its init container writes it"),
 		// The init container installs contiv-cni and loopback, and replaces portmap by a patched
 		// 0.7.
 		Plugins: nil,
@@ -63,7 +61,7 @@ func contivResidue() cleanup.Residue {
 			{Key: "fs.suid_dumpable", Wrote: "2", Default: "0"}},
 		Lines: []cleanup.LineSelector{{File: "/etc/modprobe.d/vfio-noiommu.conf",
 			Line: "options vfio enable_unsafe_noiommu_mode=1"}},
-		Files: []string{"/etc/cni/net.d/" + contivConf, "/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl",
+		Files: []string{"/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl",
 			"/usr/local/bin/contiv-netctl", "/etc/vpp/contiv-vswitch.conf",
 			"/run/vpp/", "/run/contiv/", "/var/bolt/bolt.db", "/var/etcd/contiv-data/", "/var/contiv/dumps/"},
 		Others: []string{"/opt/cni/bin/portmap is its patched one: install the reference plugin again",

@@ -66,7 +66,7 @@ func contrailResidue() cleanup.Residue {
 		Uplinks: []cleanup.UplinkSelector{{Link: "vhost0"}},
 		Links: []cleanup.LinkSelector{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"},
 			{Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
-		Files: []string{"/etc/cni/net.d/" + contrailConf, "/etc/cni/net.d/" + contrailTF,
+		Files: []string{"/etc/cni/net.d/" + contrailTF,
 			"/etc/kubernetes/cni/net.d/" + contrailConf, "/etc/kubernetes/cni/net.d/" + contrailTF,
 			"/run/multus/cni/net.d/80-openshift-network.conf", "/opt/cni/bin/contrail-k8s-cni",
 			"/usr/bin/contrail-status", "/bin/vif",

@@ -44,7 +44,7 @@ func danm() Network {
 				Missing: "plugins behind it get no address from it: its installer brings it beside danm"}},
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: "vx_*", Kind: "vxlan"}},
-			Files: []string{"/etc/cni/net.d/" + danmConf, "/etc/cni/net.d/_" + danmConf,
+			Files: []string{"/etc/cni/net.d/_" + danmConf,
 				"/etc/cni/net.d/danm-kubeconfig", "/etc/kubernetes/kubeconfig/danmc.yml",
 				"/opt/cni/bin/danm", "/opt/cni/bin/fakeipam", "/opt/cni/bin/_danm", "/opt/cni/bin/_fakeipam",
 				"/var/log/danm.log"},

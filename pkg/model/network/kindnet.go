@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const kindnetConf = "10-kindnet.conflist"
-
 // kindnet returns the row of Kindnet. Netwright prepares the node and waits for the conf, which
 // kindnetd writes when the node has pod CIDRs. Its one plugin also assigns addresses and publishes
 // host ports. Source: https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq,
@@ -13,7 +11,7 @@ func kindnet() Network {
 		Title:     "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
 		Docs:      "https://kindnet.sigs.k8s.io/",
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
-		Conf: byDaemonSet(kindnetConf, "cni-kindnet").awaited(
+		Conf: byDaemonSet("10-kindnet.conflist", "cni-kindnet").awaited(
 			"its DaemonSet writes it when the node has a pod CIDR"),
 		// The init container installs cni-kindnet, which calls no other plugin. The runtime calls
 		// loopback for each pod.
@@ -52,7 +50,7 @@ func kindnet() Network {
 				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"},
 				{Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
 			XFRM: []cleanup.XFRMSelector{{IfID: 1001}}, // from --ipsec-overlay
-			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/",
+			Files: []string{"/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/",
 				"/var/lib/cni/results/kindnet-*"},
 		},
 		Untested: "that pods reach each other: no test builds its plugin, because its module is not available " +

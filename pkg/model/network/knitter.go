@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const knitterConf = "10-knitter.conf"
-
 // knitter returns the row of Knitter. Netwright prepares the node and waits for the conf, which a
 // person writes and which only names the plugin. systemd units and no pods run its agent, so the
 // residue has these units. Sources: https://github.com/ZTE/Knitter (docs/configuration.md, deploy,
@@ -20,7 +18,7 @@ func knitter() Network {
 			Note: "the insecure port: " +
 				"https://github.com/kubernetes/kubernetes/blob/master/CHANGELOG/CHANGELOG-1.20.md",
 		},
-		Conf: Conf{Writer: WriterUser, File: knitterConf, Chain: []string{"knitter"},
+		Conf: Conf{Writer: WriterUser, File: "10-knitter.conf", Chain: []string{"knitter"},
 			Awaited: "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"},
 		// /opt/cni/bin/knitter is the program that its documents call knitter-plugin.
 		Plugins:    nil,
@@ -39,7 +37,7 @@ func knitter() Network {
 			Units: []string{"knitter-agent.service", "knitter-manager.service", "knitter-monitor.service"},
 			OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-tun", "obr0", "br-nwnode-check"},
 				Tunnels: []string{"vxlan_sys_6789"}, Datapath: ovsDatapath}},
-			Files: []string{"/etc/cni/net.d/" + knitterConf, "/opt/cni/bin/knitter",
+			Files: []string{"/opt/cni/bin/knitter",
 				"/etc/systemd/system/knitter-agent.service", "/etc/systemd/system/knitter-manager.service",
 				"/etc/systemd/system/knitter-monitor.service", "/opt/knitter-agent/", "/opt/knitter-manager/",
 				"/opt/knitter-monitor/",

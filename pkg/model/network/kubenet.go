@@ -69,7 +69,7 @@ func kubenet() Network {
 					Out: BridgeLink},
 			},
 			Tables: []cleanup.TableSelector{{Family: "ip", Name: "netwright"}},
-			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/etc/containerd/cni-config.template",
+			Files: []string{kubenetTemplate, "/etc/containerd/cni-config.template",
 				"/var/lib/cni/networks/kubenet/",
 				"/var/lib/cni/networks/containerd-net/", "/var/lib/cni/networks/" + kubenetName + "/",
 				"/var/lib/cni/results/" + kubenetName + "-*",

@@ -5,8 +5,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-const kubeRouterConf = "10-kuberouter.conflist"
-
 // kubeRouter returns the row of kube-router. Netwright prepares the node and waits for the conf.
 // The init container writes it, and the daemon adds the node's pod CIDR and MTU. Sources:
 // https://github.com/cloudnativelabs/kube-router (pkg/controllers/routing, pkg/controllers/proxy,
@@ -19,7 +17,7 @@ func kubeRouter() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.6.2"}},
 			First:  version(1, 2),
 		},
-		Conf: byDaemonSet(kubeRouterConf, "bridge", "portmap").awaited(
+		Conf: byDaemonSet("10-kuberouter.conflist", "bridge", "portmap").awaited(
 			"its DaemonSet writes it, and only while no file of that name is there"),
 		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap")},
 		Modules: []Module{
@@ -99,7 +97,7 @@ func kubeRouterResidue() cleanup.Residue {
 				Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
 		Tables: []cleanup.TableSelector{{Family: "ip", Name: "kube-router-filter-ipv4"},
 			{Family: "ip6", Name: "kube-router-filter-ipv6"}},
-		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf",
+		Files: []string{"/etc/cni/net.d/10-kuberouter.conf",
 			"/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
 		// These are services at the addresses of kube-router's own link, and those whose servers

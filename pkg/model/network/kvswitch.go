@@ -44,7 +44,7 @@ func kVSwitch() Network {
 				{Table: "filter", Chain: "FORWARD", In: "k-vswitch0"},
 				{Table: "nat", Chain: "POSTROUTING", Out: "! k-vswitch0"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "k-vswitch: SNAT for outbound traffic from *"}},
-			Files: []string{"/etc/cni/net.d/" + kVSwitchConf, "/opt/cni/bin/k-vswitch-cni",
+			Files: []string{"/opt/cni/bin/k-vswitch-cni",
 				"/var/lib/cni/networks/k-vswitch-cni/", "/var/lib/cni/results/k-vswitch-cni-*"},
 			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no " +
 				"traffic at all"},

@@ -71,7 +71,7 @@ func lyftResidue() cleanup.Residue {
 			{Table: "nat", Chain: "POSTROUTING", Comment: `name: "` + lyftName + `" id: *`},
 			{Table: "nat", Chain: "CNI-*", Comment: `name: "` + lyftName + `" id: *`}},
 		Links: []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Pods: true}},
-		Files: []string{"/etc/cni/net.d/" + lyftConf, "/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/",
+		Files: []string{"/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/",
 			"/tmp/cni-ipvlan-vpc-k8s.lock",
 			"/var/lib/cni/results/" + lyftName + "-*", "/etc/systemd/system/cni-gc.service",
 			"/etc/systemd/system/cni-gc.timer"},

@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const nsxConf = "10-nsx.conflist"
-
 // nsxT returns the row of NSX-T. Netwright prepares the node and waits for the conf, which the
 // DaemonSet nsx-ncp-bootstrap writes. Its programs are closed source. The facts come from the
 // manifests (https://github.com/vmware/nsx-container-plugin-operator) and from the vendor's cleanup
@@ -14,7 +12,7 @@ func nsxT() Network {
 		Docs:  "https://github.com/vmware/nsx-container-plugin-operator",
 		Lifecycle: Lifecycle{Note: "which release of NCP takes which Kubernetes is in the vendor's release notes " +
 			"only"},
-		Conf:       byDaemonSet(nsxConf, "nsx", "portmap").awaited("its DaemonSet nsx-ncp-bootstrap writes it"),
+		Conf:       byDaemonSet("10-nsx.conflist", "nsx", "portmap").awaited("its DaemonSet nsx-ncp-bootstrap writes it"),
 		Plugins:    nil, // nsx-ncp-bootstrap installs nsx and, on RHEL, loopback
 		Modules:    []Module{openvswitch()},
 		Sysctls:    forwarding(),
@@ -40,7 +38,7 @@ func nsxResidue() cleanup.Residue {
 		// On OpenShift, ovs_uplink_port is a port of this bridge.
 		Uplinks: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
 		OVS:     []cleanup.OVSSelector{ovsMark("br-int")},
-		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx",
+		Files: []string{"/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx",
 			"/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
 		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public",
 			"/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it",

@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const ovn4nfvConf = "20-network.conf"
-
 // ovn4nfv returns the row of ovn4nfv (Nodus). Netwright prepares the node and waits for the conf,
 // which the DaemonSet writes. Confs of many other networks sort before it. Sources:
 // https://github.com/akraino-edge-stack/icn-nodus (deploy, internal/pkg/config,
@@ -16,7 +14,7 @@ func ovn4nfv() Network {
 			Upstream: "dormant since August 2022 (v6.0.0, Kubernetes 1.23)",
 			Instead:  "ovnKubernetes or kubeOVN, with multus for further networks",
 		},
-		Conf: byDaemonSet(ovn4nfvConf, "ovn4nfvk8s-cni").awaited(
+		Conf: byDaemonSet("20-network.conf", "ovn4nfvk8s-cni").awaited(
 			"its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
 		// The image installs ovn4nfvk8s-cni and all reference plugins of 1.0.1.
 		Plugins:    nil,
@@ -38,7 +36,7 @@ func ovn4nfv() Network {
 					"ovn-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-encap-type", "ovn-encap-ip",
 					"ovn-bridge-mappings"}}},
 			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "POSTROUTING", Out: "ovn4nfv0-*"}},
-			Files: []string{"/etc/cni/net.d/" + ovn4nfvConf, "/etc/cni/net.d/ovn4nfv-k8s.d/",
+			Files: []string{"/etc/cni/net.d/ovn4nfv-k8s.d/",
 				"/etc/openvswitch/ovn4nfv_k8s.conf", "/opt/cni/bin/ovn4nfvk8s-cni",
 				"/run/ovn4nfv-k8s-plugin/", "/etc/origin/openvswitch/conf.db", "/var/log/ovn/",
 				"/var/lib/cni/results/ovn4nfv-k8s-plugin-*"},

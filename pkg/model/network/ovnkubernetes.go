@@ -7,8 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-const ovnKubernetesConf = "10-ovn-kubernetes.conf"
-
 // ovnKubernetes returns the row of OVN-Kubernetes, which serves the services itself. Netwright
 // prepares the node and waits for the conf, which ovnkube-node writes as the last step of its
 // start. If the conf directory is missing, ovnkube-node creates it with mode 0; so the agent
@@ -21,7 +19,7 @@ func ovnKubernetes() Network {
 		Docs: "https://ovn-kubernetes.io/",
 		Lifecycle: Lifecycle{First: version(1, 16),
 			Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
-		Conf: byDaemonSet(ovnKubernetesConf, "ovn-k8s-cni-overlay").awaited(
+		Conf: byDaemonSet("10-ovn-kubernetes.conf", "ovn-k8s-cni-overlay").awaited(
 			"ovnkube-node writes it as the last step of its start: that is the node's readiness"),
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet installs ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
@@ -107,7 +105,7 @@ func ovnKubernetesResidue() cleanup.Residue {
 		Links: []cleanup.LinkSelector{{Name: "mp*-udn-vrf", Kind: "vrf"},
 			{Name: hexDigits(15), Kind: "veth", Master: ovsDatapath}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.src_valid_mark", Wrote: "1", Default: "0"}},
-		Files: []string{"/etc/cni/net.d/" + ovnKubernetesConf, "/etc/cni/net.d/ovnkube-*",
+		Files: []string{"/etc/cni/net.d/ovnkube-*",
 			"/opt/cni/bin/ovn-k8s-cni-overlay", "/run/ovn/", "/run/ovn-kubernetes/", "/var/lib/ovn/",
 			"/var/lib/ovn-ic/", "/etc/ovn/",
 			"/var/log/ovn/", "/var/log/ovn-kubernetes/", "/var/lib/cni/results/ovn-kubernetes-*"},

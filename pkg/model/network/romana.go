@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const romanaConf = "10-romana.conf"
-
 // romana returns the row of Romana. Netwright prepares the node and waits for the conf.
 // romana-agent writes it, unless any other *.conf is in the directory. Sources:
 // https://github.com/romana/romana v2.0.2 (containerize/targets/agent) and
@@ -20,7 +18,7 @@ func romana() Network {
 			Instead:  "calico or cilium",
 		},
 		// The ipam type romana-ipam is not a program.
-		Conf: byDaemonSet(romanaConf, "romana").awaited(
+		Conf: byDaemonSet("10-romana.conf", "romana").awaited(
 			"its DaemonSet writes it, and only while no other *.conf is there"),
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // romana-agent installs romana, but not loopback
 		Modules: []Module{
@@ -68,7 +66,7 @@ func romanaResidue() cleanup.Residue {
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
 			{Key: "net.ipv4.conf.default.proxy_arp", Wrote: "1", Default: "0"}},
 		Lines: []cleanup.LineSelector{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
-		Files: []string{"/etc/cni/net.d/" + romanaConf, "/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/",
+		Files: []string{"/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/",
 			"/etc/rlog/romana.conf", "/run/romana/",
 			"/var/log/romana/", "/var/tmp/romana-cni.log", "/var/tmp/romana-cli.log",
 			"/var/lib/cni/results/romana-k8s-network-*"},

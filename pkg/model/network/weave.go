@@ -2,8 +2,6 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-const weaveConf = "10-weave.conflist"
-
 // weave returns the row of Weave Net. Netwright prepares the node and waits for the conf, which the
 // init container writes only if there is none. Sources: https://github.com/weaveworks/weave v2.8.1
 // (weave, net/, npc/, plugin/, prog/weave-kube).
@@ -19,7 +17,7 @@ func weave() Network {
 			Upstream: "ended (last release 2.8.1 in January 2021)",
 			Instead:  "calico or cilium",
 		},
-		Conf: byDaemonSet(weaveConf, "weave-net", "portmap").awaited(
+		Conf: byDaemonSet("10-weave.conflist", "weave-net", "portmap").awaited(
 			"its DaemonSet writes it, and only while no conf of that name is there"),
 		Plugins: []Plugin{
 			// The init container installs weave-net and weave-ipam, which are links to one program.
@@ -76,7 +74,7 @@ func weaveResidue() cleanup.Residue {
 		IPSets: []string{"weaver-no-masq-local", "weave-*"},
 		Links: []cleanup.LinkSelector{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"},
 			{Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
-		Files: []string{"/etc/cni/net.d/" + weaveConf, "/etc/cni/net.d/10-weave.conf", "/opt/cni/bin/weave-net",
+		Files: []string{"/etc/cni/net.d/10-weave.conf", "/opt/cni/bin/weave-net",
 			"/opt/cni/bin/weave-ipam", "/opt/cni/bin/weave-plugin-*",
 			"/var/lib/weave/", "/var/lib/cni/results/weave-*"},
 		XFRM: []cleanup.XFRMSelector{{Mark: 0x20000, Mask: 0x20000, States: true}}, // with a password (net/ipsec)
