@@ -70,11 +70,21 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	if t.Failure != nil {
 		return nil, t.Failure
 	}
+	plan := t.plan
 	if t.Issue != "" {
-		return t.planIssue(v)
+		plan = t.planIssue
 	}
-	if err := t.usable(v); err != nil {
+	change, err := plan(v)
+	if err != nil {
 		return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
+	}
+	return change, nil
+}
+
+// plan is Plan for certificates that are there to be installed.
+func (t CertificateSet) plan(v host.View) (*Change, error) {
+	if err := t.usable(v); err != nil {
+		return nil, err
 	}
 	var items []Item
 	var facts []host.Fact
@@ -82,7 +92,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	for _, f := range t.files() {
 		item, want, err := f.look(v)
 		if err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
+			return nil, err
 		}
 		if item == nil {
 			continue
@@ -93,7 +103,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 			reason = differs(item.Fields)
 		}
 		if err := t.describe(v, f, item); err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
+			return nil, err
 		}
 		items = append(items, *item)
 		facts = append(facts, fileFact(f.Path, want.info(hostfs.Regular, int64(len(f.Content)))))
@@ -103,7 +113,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	}
 	parents, err := t.parents(v)
 	if err != nil {
-		return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
+		return nil, err
 	}
 	return t.change(append(parents, items...), reason, facts...), nil
 }
@@ -115,7 +125,7 @@ func (t CertificateSet) planIssue(v host.View) (*Change, error) {
 	for _, f := range t.files() {
 		item, want, lookErr := f.look(v)
 		if err = errors.Join(err, lookErr); err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
+			return nil, err
 		}
 		op := Create
 		if item == nil || item.Op == Update {
