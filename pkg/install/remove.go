@@ -87,7 +87,7 @@ func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task,
 		}
 	}
 	wanting, err := v.Files.ReadDir(unitsDir)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if tasks.IgnoreMissing(err) != nil {
 		return nil, nil, fmt.Errorf("look what starts the units: %w", err)
 	}
 	names := []string{bootstrapUnit}

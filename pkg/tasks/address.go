@@ -89,11 +89,8 @@ func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // address.
 func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Link)
-	if errors.Is(err, host.ErrNotExist) {
-		return "", nil
-	}
 	if err != nil {
-		return "", MarkTransient(err)
+		return "", MarkTransient(IgnoreMissing(err))
 	}
 	live := ""
 	for _, a := range have {

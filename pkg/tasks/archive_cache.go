@@ -176,7 +176,7 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 		names[i] = path.Join(receiptDir, name)
 	}
 	kept, err := h.Live.Files.ReadDir(memberCacheDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if IgnoreMissing(err) != nil {
 		return fmt.Errorf("list the members that are kept: %w", err)
 	}
 	for _, name := range kept {

@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -69,7 +68,7 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 // is about to write is empty.
 func (t WaitConf) Effective(v host.View) ([]CNIConf, error) {
 	names, err := v.Files.ReadDir(t.Dir)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if IgnoreMissing(err) != nil {
 		return nil, fmt.Errorf("list the CNI confs in %s: %w", t.Dir, err)
 	}
 	if t.Or != "" && slices.Contains(names, t.Or) && !slices.Contains(names, t.File) {

@@ -58,7 +58,7 @@ func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 // none.
 func tableHarmless(ctx context.Context, t Table, _ *Change, on Ground) bool {
 	have, err := on.View.Firewall.Table(ctx, t.Family, t.Name)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if IgnoreMissing(err) != nil {
 		return false
 	}
 	return masquerades(t.Table, on.Pods) && (err != nil || masquerades(have, on.Pods))

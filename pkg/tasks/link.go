@@ -159,11 +159,8 @@ func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool
 // kernel may change the others at any time.
 func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Net.Link(ctx, t.Name)
-	if errors.Is(err, host.ErrNotExist) {
-		return "", nil
-	}
 	if err != nil {
-		return "", MarkTransient(err)
+		return "", MarkTransient(IgnoreMissing(err))
 	}
 	live := kindOf(have)
 	if t.MTU > 0 {
@@ -187,7 +184,7 @@ func (t Link) Remove(ctx context.Context, h *host.Host) error {
 // Baseline implements [Restorer].
 func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	have, err := v.Net.Link(ctx, t.Name)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if IgnoreMissing(err) != nil {
 		return Baseline{}, MarkTransient(err)
 	}
 	return baseline(ctx, v, t, have)

@@ -237,10 +237,7 @@ func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (s
 // Live implements [StateReader]. It returns the type of the mounted file system.
 func (t Mount) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Kernel.Mounted(t.Where)
-	if errors.Is(err, host.ErrNotExist) {
-		return "", nil
-	}
-	return have, err
+	return have, IgnoreMissing(err)
 }
 
 // Unmounter returns a Remover that unmounts, for a reset. A prune leaves the mount until the next

@@ -79,11 +79,8 @@ func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // Live implements [StateReader].
 func (t Table) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
-	if errors.Is(err, host.ErrNotExist) {
-		return "", nil
-	}
 	if err != nil {
-		return "", MarkTransient(err)
+		return "", MarkTransient(IgnoreMissing(err))
 	}
 	return fmt.Sprintf("table %x", sha256.Sum256([]byte(have.String()))), nil
 }
@@ -96,7 +93,7 @@ func (t Table) Remove(ctx context.Context, h *host.Host) error {
 // Baseline implements [Restorer].
 func (t Table) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if IgnoreMissing(err) != nil {
 		return Baseline{}, MarkTransient(err)
 	}
 	b, err := baseline(ctx, v, t, have)

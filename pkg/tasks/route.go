@@ -66,11 +66,11 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, MarkTransient(err)
 	}
 	if t.Link != "" {
-		if _, err := v.Net.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) &&
-			!v.Upcoming.WillExist(string(LinkKey(t.Link))) {
-			return nil, graph.Wait("link " + t.Link)
-		} else if err != nil && !errors.Is(err, host.ErrNotExist) {
+		switch _, err := v.Net.Link(ctx, t.Link); {
+		case IgnoreMissing(err) != nil:
 			return nil, MarkTransient(err)
+		case err != nil && !v.Upcoming.WillExist(string(LinkKey(t.Link))):
+			return nil, graph.Wait("link " + t.Link)
 		}
 	}
 	item := Item{Key: t.Owns()[0], Op: Create}
@@ -125,7 +125,7 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, rout
 		}
 	}
 	addresses, err := v.Net.Addresses(ctx, t.Link)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if IgnoreMissing(err) != nil {
 		return MarkTransient(err)
 	}
 	for _, a := range addresses { // the subnet of a pending address, or of an address of a pending link

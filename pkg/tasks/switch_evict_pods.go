@@ -94,7 +94,7 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 		return slices.DeleteFunc(pods, func(p cri.Pod) bool { return p.HostNetwork }), nil
 	}
 	names, dirErr := v.Files.ReadDir(netnsDir)
-	if dirErr != nil && !errors.Is(dirErr, host.ErrNotExist) {
+	if IgnoreMissing(dirErr) != nil {
 		return nil, fmt.Errorf("look for running pods: %w", dirErr)
 	}
 	i := slices.IndexFunc(names, netnsOfPod().MatchString)

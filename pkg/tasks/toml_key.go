@@ -115,11 +115,8 @@ func (t TOMLKey) field(before, after string) Field {
 // Live implements [StateReader]. It returns the value as it is written in the file.
 func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	text, err := v.Files.ReadFile(t.Path)
-	if errors.Is(err, host.ErrNotExist) {
-		return "", nil
-	}
 	if err != nil {
-		return "", err
+		return "", IgnoreMissing(err)
 	}
 	return t.setting().Get(text)
 }

@@ -305,8 +305,5 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 		return err
 	}
 	// a killed run removed its file, and systemd was not reloaded
-	if err := h.Units.DisableUnit(ctx, have.ID); !errors.Is(err, host.ErrNotExist) {
-		return err
-	}
-	return nil
+	return IgnoreMissing(h.Units.DisableUnit(ctx, have.ID))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/plural"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // healthChecks runs the network's health checks. A failed check is only a wait until the conf is in
@@ -173,7 +174,7 @@ func (c *checker) lease(ctx context.Context, s network.HealthCheck) (string, boo
 		return "", false, err
 	}
 	addresses, err := c.view.Net.Addresses(ctx, link)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
+	if tasks.IgnoreMissing(err) != nil {
 		return "", false, err
 	}
 	lease, seen := "", ""
