@@ -39,7 +39,7 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	switch {
 	case errors.Is(err, host.ErrNoLiveState):
 		return notApplicable(t.Owns()[0], Create), nil
-	case errors.Is(err, host.ErrNotExist) && v.Upcoming.WillExist(string(LinkKey(t.Link))):
+	case errors.Is(err, host.ErrNotExist) && willExist(v, LinkKey(t.Link)):
 		have = nil
 	case errors.Is(err, host.ErrNotExist):
 		return nil, graph.Wait("link " + t.Link)

@@ -36,7 +36,7 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 		}
 		info, err := v.Files.Lstat(path.Join(dir, name))
 		switch {
-		case errors.Is(err, host.ErrNotExist) && !v.Upcoming.WillExist(string(FileKey(path.Join(dir, name)))):
+		case errors.Is(err, host.ErrNotExist) && !willExist(v, FileKey(path.Join(dir, name))):
 			continue // removed just now, or about to be removed
 		case errors.Is(err, host.ErrNotExist):
 		case err != nil:

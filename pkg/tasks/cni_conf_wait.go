@@ -74,7 +74,7 @@ func (t WaitConf) Effective(v host.View) ([]CNIConf, error) {
 	if t.Or != "" && slices.Contains(names, t.Or) && !slices.Contains(names, t.File) {
 		t.File = t.Or
 	}
-	coming := t.File != "" && v.Upcoming.WillExist(string(FileKey(path.Join(t.Dir, t.File))))
+	coming := t.File != "" && willExist(v, FileKey(path.Join(t.Dir, t.File)))
 	if coming && !slices.Contains(names, t.File) {
 		names = append(names, t.File)
 	}
@@ -290,7 +290,7 @@ func (t WaitConf) passedOver(v host.View, conf CNIConf) error {
 func (t WaitConf) missing(v host.View, programs []Program) (missing, wrong []string) {
 	for _, p := range programs {
 		if slices.ContainsFunc(t.BinDirs,
-			func(dir string) bool { return v.Upcoming.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
+			func(dir string) bool { return willExist(v, FileKey(path.Join(dir, p.Name))) }) {
 			continue
 		}
 		switch file, info := FindPlugin(v, t.BinDirs, p.Name); {

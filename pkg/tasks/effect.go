@@ -79,7 +79,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 		change.NotApplicable = "no systemd here"
 	case err != nil:
 		return nil, err
-	case t.Unit != "" && have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Unit))):
+	case t.Unit != "" && have.Load == "not-found" && !willExist(v, UnitFileKey(t.Unit)):
 		return nil, nil // the unit was removed after the request: nothing runs
 	}
 	if t.Action == ActionRestart && Runs(have) {

@@ -136,6 +136,9 @@ func (m Meta) change(items []Item, reason string, facts ...host.Fact) *Change {
 	return &Change{Items: items, Reason: reason, Effects: m.Effects, Pending: facts}
 }
 
+// willExist reports whether a task that comes before makes the key.
+func willExist(v host.View, key graph.Key) bool { return v.Upcoming.WillExist(string(key)) }
+
 func fileFact(name string, info *hostfs.FileInfo) host.Fact {
 	return host.Fact{Key: string(FileKey(name)), File: info}
 }

@@ -69,7 +69,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		switch _, err := v.Net.Link(ctx, t.Link); {
 		case IgnoreMissing(err) != nil:
 			return nil, MarkTransient(err)
-		case err != nil && !v.Upcoming.WillExist(string(LinkKey(t.Link))):
+		case err != nil && !willExist(v, LinkKey(t.Link)):
 			return nil, graph.Wait("link " + t.Link)
 		}
 	}
@@ -130,8 +130,8 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, rout
 	}
 	for _, a := range addresses { // the subnet of a pending address, or of an address of a pending link
 		if a.Prefix.Contains(want.Gateway) &&
-			(v.Upcoming.WillExist(string(AddressKey(a.Link, a.Prefix))) ||
-				v.Upcoming.WillExist(string(LinkKey(a.Link)))) {
+			(willExist(v, AddressKey(a.Link, a.Prefix)) ||
+				willExist(v, LinkKey(a.Link))) {
 			return nil
 		}
 	}

@@ -88,10 +88,10 @@ func (t Sysctl) planMissing(v host.View, key string, change *Change) (*Change, e
 	module, link := kernel.SysctlModule(key), kernel.SysctlLink(key)
 	change.Items[0].Op = Create
 	switch {
-	case module != "" && v.Upcoming.WillExist(KindModule+":"+module):
+	case module != "" && willExist(v, graph.MakeKey(KindModule, module)):
 		change.Reason = "absent until module " + module + " is loaded"
 		return change, nil
-	case link != "" && v.Upcoming.WillExist(KindLink+":"+link):
+	case link != "" && willExist(v, LinkKey(link)):
 		change.Reason = "absent until link " + link + " exists"
 		return change, nil
 	case t.Optional:

@@ -51,7 +51,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
-	if v.Upcoming.WillExist(string(FileKey(t.Path))) {
+	if willExist(v, FileKey(t.Path)) {
 		item.Fields = []Field{t.field("", after)}
 		c := t.change([]Item{item}, "its file changes")
 		c.Unknown = "until " + string(FileKey(t.Path)) + " is written"

@@ -67,7 +67,7 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if len(fields) == 0 {
 		return nil, t.starting(have)
 	}
-	if have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Name))) && t.wantsIt() {
+	if have.Load == "not-found" && !willExist(v, UnitFileKey(t.Name)) && t.wantsIt() {
 		return nil, problem.Missing("plan unit %s: systemd has no such unit: install the package that brings it, or remove "+
 			"the unit from the configuration", t.Name)
 	}

@@ -17,7 +17,7 @@ import (
 func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
 	file, err := facts.ReadUnitFile(v.Files, t.Name)
 	stale := err == nil && !file.Installs()
-	if (errors.Is(err, host.ErrNotExist) || stale) && v.Upcoming.WillExist(string(UnitFileKey(t.Name))) {
+	if (errors.Is(err, host.ErrNotExist) || stale) && willExist(v, UnitFileKey(t.Name)) {
 		// The content is known only after the file is written.
 		fields := t.differs(systemd.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
 		if len(fields) == 0 {
