@@ -70,8 +70,7 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	// a damaged pair counts as unknown
 	pairs, _ := keypairs.Of(objects)
 	for name := range objects {
-		rest, private := strings.CutPrefix(name, "pki/private/")
-		keyset, _, _ := strings.Cut(rest, "/")
+		keyset, private := privateKey(name)
 		pair, known := pairs[keyset]
 		authority := !known
 		if chain, err := certs.Parse(pair.Cert); err == nil {
@@ -89,12 +88,18 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	return keysets
 }
 
+// privateKey returns the keyset of an object, and whether the object is a private key of it.
+func privateKey(name string) (keyset string, is bool) {
+	rest, is := strings.CutPrefix(name, "pki/private/")
+	keyset, _, _ = strings.Cut(rest, "/")
+	return keyset, is
+}
+
 // ControlPlaneKeys returns the names of the objects with private keys of CAs that control plane
 // nodes sign with. No other node may read them.
 func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
 	for name := range objects {
-		rest, private := strings.CutPrefix(name, "pki/private/")
-		keyset, _, _ := strings.Cut(rest, "/")
+		keyset, private := privateKey(name)
 		if private &&
 			slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return slices.Contains(n.signingCAs, keyset) }) {
 			names = append(names, name)
@@ -184,14 +189,13 @@ func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err e
 		return nil, nil
 	}
 	pairs, _ := keypairs.Of(s.Objects) // a damaged pair counts as unknown
-	private := slices.Collect(maps.Keys(s.Objects))
+	all := slices.Collect(maps.Keys(s.Objects))
 	for _, object := range s.Private {
-		private = append(private, object.Name)
+		all = append(all, object.Name)
 	}
-	for _, name := range slices.Sorted(slices.Values(private)) {
-		rest, isPrivate := strings.CutPrefix(name, "pki/private/")
-		keyset, _, _ := strings.Cut(rest, "/")
-		if chain, err := certs.Parse(pairs[keyset].Cert); !isPrivate || err != nil || !chain[0].IsCA {
+	for _, name := range slices.Sorted(slices.Values(all)) {
+		keyset, private := privateKey(name)
+		if chain, err := certs.Parse(pairs[keyset].Cert); !private || err != nil || !chain[0].IsCA {
 			continue
 		}
 		open, err := s.ReadByAll(ctx, name)
