@@ -35,28 +35,29 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 	}
 	key := t.Owns()[0]
 	change := &Change{
-		Items:   []Item{{Key: key, Op: Run, Fields: []Field{{Before: "not loaded", After: "loaded"}}}},
-		Reason:  "not loaded",
-		Pending: []host.Fact{{Key: string(key)}},
+		Items:  []Item{{Key: key, Op: Run, Fields: []Field{{Before: "not loaded", After: "loaded"}}}},
+		Reason: "not loaded",
 	}
 	known := v.Facts
 	source := facts.ModuleSource(known.OS, known.Kernel.Release)
 	switch {
 	case errors.Is(err, host.ErrNoLiveState):
-		change.NotApplicable, change.Pending = "no running kernel under this root", nil
+		change.NotApplicable = "no running kernel under this root"
 	case err != nil:
 		return nil, err
 	case !known.Kernel.Modules && known.Contain == "":
 		// A built-in module that modules.builtin does not list cannot be detected.
-		change.NotApplicable, change.Pending = "this kernel loads no modules", nil
+		change.NotApplicable = "this kernel loads no modules"
 	case !known.Kernel.Modules:
-		change.NotApplicable, change.Pending = "modules are the host's, not loaded here", nil
+		change.NotApplicable = "modules are the host's, not loaded here"
 	case state == kernel.ModuleMissing && t.Optional:
-		change.NotApplicable, change.Pending = "optional, and this kernel has no such module", nil
+		change.NotApplicable = "optional, and this kernel has no such module"
 		change.Items[0].Fields = []Field{{Name: "warning", After: source}}
 	case state == kernel.ModuleMissing:
 		return nil, problem.Missing("plan module %s: kernel %s has no such module: %s",
 			t.Name, known.Kernel.Release, source)
+	default:
+		change.Pending = []host.Fact{{Key: string(key)}}
 	}
 	return change, nil
 }
