@@ -2,10 +2,10 @@ package daemon
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -64,10 +64,10 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 // time, and must not all ask it again at the same time.
 func Delay(interval time.Duration, failures int) time.Duration {
 	if failures == 0 {
-		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
+		return host.Jitter(interval, 0.1)
 	}
 	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
-	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
+	return host.Jitter(pause, 0.5)
 }
 
 // Times of the daemon.

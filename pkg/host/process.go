@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -55,6 +56,12 @@ func UnmapProgram() error {
 
 // Sleep waits for d. It returns false if ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool { return sys.Sleep(ctx, d) }
+
+// Jitter returns a duration that differs from d by up to this part of it, so that the nodes of a
+// fleet do not act at the same time.
+func Jitter(d time.Duration, part float64) time.Duration {
+	return time.Duration(float64(d) * (1 - part + 2*part*rand.Float64()))
+}
 
 // started is when this process started.
 var started = time.Now()

@@ -95,3 +95,13 @@ func touchProgram(t *testing.T, program string) (kB int) {
 	}
 	return kB
 }
+
+// A pause with jitter stays within its part of the pause, on both sides. The line that keeps it:
+// process.go, Jitter.
+func TestJitter(t *testing.T) {
+	for range 1000 {
+		if d := host.Jitter(time.Minute, 0.5); d < 30*time.Second || d > 90*time.Second {
+			t.Fatalf("a minute ±50 %% became %s", d)
+		}
+	}
+}

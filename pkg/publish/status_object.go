@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,11 +51,11 @@ func (o *Object) Run(ctx context.Context) {
 			if wait == objectEvery {
 				o.Log.Warn("the status object is not written; it is tried again", zap.Error(failed))
 			}
-			host.Sleep(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
+			host.Sleep(ctx, host.Jitter(wait, 0.5))
 			if newer, some := o.take(); some { // take it, so that it counts as published
 				data, err = json.Marshal(newer.Status.ByClock())
 			}
 		}
-		host.Sleep(ctx, time.Duration(float64(objectEvery)*(0.9+0.2*rand.Float64())))
+		host.Sleep(ctx, host.Jitter(objectEvery, 0.1))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/generation"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -158,7 +159,7 @@ func later(a, b time.Time) time.Time {
 
 // alive returns when the next heartbeat is due.
 func (c *condition) alive() time.Time {
-	return c.published.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
+	return c.published.Seen.Add(host.Jitter(heartbeat, 0.1))
 }
 
 // put publishes the condition. It continues the API's time of the last change, because the daemon

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
@@ -222,7 +223,7 @@ func (r *registration) look(ctx context.Context, to Client, node string, now tim
 		return false, err
 	}
 	another = r.uid != "" && r.uid != uid
-	r.uid, r.at = uid, now.Add(time.Duration(float64(reRegistered)*(0.9+0.2*rand.Float64())))
+	r.uid, r.at = uid, now.Add(host.Jitter(reRegistered, 0.1))
 	return another, nil
 }
 
