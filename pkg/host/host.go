@@ -29,7 +29,7 @@ type Live struct {
 	Facts *Facts // what is true of the host for the whole pass
 
 	opt            Options
-	stopConnecting context.CancelFunc // of [Options.AsksSystemd]; nil: nothing connects
+	stopConnecting context.CancelCauseFunc // of [Options.ConnectSystemd]; nil: nothing connects
 }
 
 // Host reads and writes the host: it has the writers of all sub-packages, and a [Live] for reading.
@@ -80,9 +80,9 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	if l.Facts = opt.Facts; l.Facts != nil {
 		return l, nil
 	}
-	if opt.AsksSystemd {
+	if opt.ConnectSystemd {
 		var connecting context.Context
-		connecting, l.stopConnecting = context.WithCancel(ctx)
+		connecting, l.stopConnecting = context.WithCancelCause(ctx)
 		go l.Units.Connect(connecting)
 	}
 	l.Facts, err = facts.Gather(ctx, l.sources())
@@ -114,10 +114,12 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	return newHost(l), nil
 }
 
+var errClosed = errors.New("the host was closed")
+
 // Close closes the root, the netlink sockets and the D-Bus connection.
 func (l *Live) Close() error {
 	if l.stopConnecting != nil {
-		l.stopConnecting()
+		l.stopConnecting(errClosed)
 	}
 	return errors.Join(l.Files.Close(), l.Net.Close(), l.Units.Close())
 }

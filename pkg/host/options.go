@@ -34,9 +34,9 @@ type Options struct {
 	// Runtime asks the container runtime in the background. Nil: each look asks the runtime itself
 	// and waits for the answer.
 	Runtime *cri.StatusCache
-	// AsksSystemd means that the caller will ask systemd. So the connection is made while the facts
-	// are gathered: systemd takes longer to answer than the files and the kernel.
-	AsksSystemd bool
+	// ConnectSystemd connects to systemd while the facts are gathered, for a caller that will need
+	// it: systemd takes longer to answer than the files and the kernel.
+	ConnectSystemd bool
 	// Log gets one line for each operation that writes. Nil: nothing is logged.
 	Log *zap.Logger
 }

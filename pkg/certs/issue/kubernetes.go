@@ -178,3 +178,17 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 	}
 	return i.save(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key, RefusedCA: refused})
 }
+
+// The shortest and the longest pause between two looks at a request. The controller manager removes
+// an approved request after an hour (pkg/controller/certificates/cleaner, approvedExpiration).
+const (
+	pendingLook = 2 * time.Second
+	pendingMost = 10 * time.Minute
+)
+
+// nextLook returns when to look again whether the request has an answer: soon at first, because
+// most approvers are programs.
+func (p *pending) nextLook(now time.Time) time.Time {
+	waited := now.Sub(p.Since).Abs() // the clock may have been set back since
+	return now.Add(min(max(pendingLook, waited/10), pendingMost))
+}

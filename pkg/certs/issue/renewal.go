@@ -3,6 +3,7 @@ package issue
 import (
 	"crypto/x509"
 	"fmt"
+	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config/extras"
@@ -91,4 +92,19 @@ func (i *issuing) superseded() bool {
 	all, err := certs.Parse([]byte(i.have.Cert))
 	next := i.issuer()
 	return err == nil && len(next) > 0 && certs.SignedBy(all[0], next) == nil
+}
+
+// nextLook returns when a pass should look at the certificate again; zero for no special time.
+func (i *issuing) nextLook() time.Time {
+	if i.have == nil {
+		return time.Time{}
+	}
+	if p := i.have.Pending; p != nil {
+		return p.nextLook(i.now)
+	}
+	life, err := i.have.validity(i.node)
+	if err != nil || !i.now.Before(life.RenewAt) {
+		return time.Time{}
+	}
+	return life.RenewAt
 }

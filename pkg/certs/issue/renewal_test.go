@@ -69,7 +69,7 @@ func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 
 // A request is looked at soon at first, and then less and less often until it is approved, also if
 // the clock was set back meanwhile. An answer that stays is looked at more than once. The line that
-// keeps it: next_look.go, nextLook.
+// keeps it: kubernetes.go, nextLook.
 func TestARequestIsLookedAtLessAndLess(t *testing.T) {
 	now := time.Now()
 	for since, want := range map[time.Duration]time.Duration{

@@ -87,7 +87,7 @@ func (s Session) Look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 		return nil, nil, err
 	}
 	opt := s.Host
-	opt.Stamps, opt.FollowLinks, opt.AsksSystemd = led, led.Head().Followed(), true
+	opt.Stamps, opt.FollowLinks, opt.ConnectSystemd = led, led.Head().Followed(), true
 	view, err := host.OpenView(ctx, opt)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at the host: %w", err)
@@ -151,7 +151,7 @@ func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 		return nil, err
 	}
 	opt := s.Host
-	opt.Stamps, opt.Log, opt.FollowLinks, opt.AsksSystemd = led, s.Log, led.Head().Followed(), true
+	opt.Stamps, opt.Log, opt.FollowLinks, opt.ConnectSystemd = led, s.Log, led.Head().Followed(), true
 	if opt.Verify && s.Cached == nil { // to read these files takes most of a pass, so it runs beside the facts
 		sums, err := prefetch.Start(opt.Files(), led.Unpacked())
 		if err != nil {

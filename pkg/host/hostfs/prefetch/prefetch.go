@@ -30,7 +30,8 @@ type fileSum struct {
 }
 
 // Start begins to read files, the largest first, on all processors: the caller often waits for
-// systemd and the container runtime. It skips files that cannot be read. The caller must call Close.
+// systemd and the container runtime. It skips files that cannot be read. The caller must call
+// Close.
 func Start(opt hostfs.Options, names []string) (*Sums, error) {
 	opt.Stamps, opt.Prefetched = nil, nil
 	files, err := hostfs.Open(opt)
