@@ -96,7 +96,7 @@ func TestNodeStandsIt(t *testing.T) {
 		{name: "the name is not known", fault: lost, text: "lookup", requests: 0},
 		{name: "expired certificate, or clock ahead", fault: shows(func(m *machine) pki.Pair { return m.ca.ExpiredServer(name, name) }), text: "look at this machine's clock", requests: 0},
 		{name: "certificate of another host", fault: shows(func(m *machine) pki.Pair { return m.ca.Server(name, "other.example.com") }), text: "use the name that the server's certificate has", requests: 0},
-		{name: "certificate of an unknown CA", fault: shows(func(m *machine) pki.Pair { return pki.New(m.t, "somebody").Server(name, name) }), text: "install the server's CA", requests: 0},
+		{name: "certificate of an unknown CA", fault: shows(func(m *machine) pki.Pair { return pki.New(m.t, "somebody").Server(name, name) }), text: "put the PEM of the server's CA into", requests: 0},
 		{name: "the token expires", fault: expires, text: "the agent sends the token in", requests: 1},
 		{name: "S3: AccessDenied", fault: answers(toxic.S3(403, "AccessDenied", "no")), text: "allow s3:GetObject", requests: 1, inS3: true},
 		{name: "S3: ExpiredToken", fault: answers(toxic.S3(400, "ExpiredToken", "The provided token has expired.")), text: "renew the credentials", requests: 1, inS3: true},
