@@ -157,7 +157,6 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	kubelet := &g.facts.Kubelet
 	for _, kind := range runtimeKinds {
 		unit, ok := g.unitFile("read the unit of "+kind.name, kind.unit)
-		state := g.serviceState(kind.unit, "multi-user.target")
 		points := 0
 		switch {
 		case kind.namedBy(kubelet.RuntimeEndpoint), ok && g.listens(kind, unit):
@@ -165,7 +164,7 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 		case (!ok || unit.Masked) && g.socket(kind) == "":
 		case kind.name == "cri-o" && kubelet.Unit != "" && kubelet.RuntimeEndpoint == "":
 			points = 1
-		case !ok, kind.name != docker.name && (state == ServiceRunning || state == ServiceEnabled):
+		case !ok, kind.name != docker.name && g.startsAtBoot(kind):
 			points = 3
 		default:
 			points = 2
@@ -175,6 +174,12 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 		}
 	}
 	return best, of
+}
+
+// startsAtBoot reports whether the service of a runtime runs, or starts when the machine boots.
+func (g gatherer) startsAtBoot(kind runtimeKind) bool {
+	state := g.serviceState(kind.unit, "multi-user.target")
+	return state == ServiceRunning || state == ServiceEnabled
 }
 
 // listens reports whether a runtime listens at kubelet's endpoint by its own files, where no part
