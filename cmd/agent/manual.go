@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/netwright/netwright/pkg/cli"
 )
 
 func manualCommand() *cobra.Command {
