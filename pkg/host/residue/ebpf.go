@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -34,9 +31,9 @@ type Program struct {
 	link     int    // XDP: index of the link
 	mode     uint32 // XDP_ATTACHED_…
 	cgroup   string
-	attach   ebpf.AttachType
-	id       ebpf.ProgramID
-	pinnedBy link.ID // TCX: the eBPF link that attaches the program
+	attach   uint32 // cgroup: the hook
+	id       uint32 // the kernel's number of the program
+	pinnedBy uint32 // TCX: the eBPF link that attaches the program
 }
 
 // String describes the program and where it is attached.
@@ -71,12 +68,12 @@ func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 		}
 		out = append(out, programs...)
 		if xdp := l.Attrs().Xdp; xdp != nil && xdp.Attached {
-			name, err := programName(ebpf.ProgramID(xdp.ProgId))
+			name, err := programName(xdp.ProgId)
 			if err != nil {
 				return nil, fmt.Errorf("read the XDP program of %s: %w", l.Attrs().Name, err)
 			}
 			out = append(out, Program{Hook: HookXDP, Name: name, Where: l.Attrs().Name, link: l.Attrs().Index,
-				mode: xdp.AttachMode, id: ebpf.ProgramID(xdp.ProgId)})
+				mode: xdp.AttachMode, id: xdp.ProgId})
 		}
 	}
 	attached, err := cgroupPrograms()
@@ -126,23 +123,15 @@ func (r Reader) filters(ctx context.Context, l netlink.Link) ([]Program, error) 
 }
 
 // programName reads a program's name from the kernel; "" if the program is gone.
-func programName(id ebpf.ProgramID) (string, error) {
-	p, err := ebpf.NewProgramFromID(id)
-	if errors.Is(err, fs.ErrNotExist) {
+func programName(id uint32) (string, error) {
+	name, err := nameOfProgram(id)
+	if errors.Is(err, unix.ENOENT) {
 		return "", nil
 	}
 	if errors.Is(err, unix.EPERM) {
 		return "", fmt.Errorf("root is needed (CAP_SYS_ADMIN or CAP_BPF), for reading too: %w", err)
 	}
-	if err != nil {
-		return "", err
-	}
-	defer p.Close()
-	info, err := p.Info()
-	if err != nil {
-		return "", err
-	}
-	return info.Name, nil
+	return name, err
 }
 
 // DetachProgram detaches exactly this program; a missing program is success. If a qdisc then has no
@@ -155,13 +144,13 @@ func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 	}
 	switch {
 	case p.pinnedBy != 0:
-		err = release(p.pinnedBy)
+		err = detachLink(p.pinnedBy)
 	case p.Hook == HookTC:
 		err = w.delFilter(ctx, p)
 	case p.Hook == HookXDP:
-		err = linkError(link.XDPType, p, delXDP(p))
+		err = linkError(unix.BPF_LINK_TYPE_XDP, p, delXDP(p))
 	case p.Hook == HookCgroup:
-		err = linkError(link.CgroupType, p, detachCgroup(p))
+		err = linkError(unix.BPF_LINK_TYPE_CGROUP, p, detachCgroup(p))
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.As(err, new(netlink.LinkNotFoundError)) {
 		return nil // it is gone, or its link with it

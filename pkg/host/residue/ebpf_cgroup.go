@@ -6,24 +6,29 @@ import (
 	"os"
 	"slices"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // cgroupHooks are the cgroup hooks that networks use: they translate the addresses that processes
-// connect to, or read what processes send.
-var cgroupHooks = []ebpf.AttachType{
-	ebpf.AttachCGroupInetIngress, ebpf.AttachCGroupInetEgress, ebpf.AttachCGroupInetSockCreate,
-	ebpf.AttachCGroupSockOps, ebpf.AttachCgroupInetSockRelease,
-	ebpf.AttachCGroupInet4Bind, ebpf.AttachCGroupInet6Bind, ebpf.AttachCGroupInet4PostBind,
-	ebpf.AttachCGroupInet6PostBind,
-	ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect, ebpf.AttachCGroupUDP4Sendmsg,
-	ebpf.AttachCGroupUDP6Sendmsg,
-	ebpf.AttachCGroupUDP4Recvmsg, ebpf.AttachCGroupUDP6Recvmsg, ebpf.AttachCgroupInet4GetPeername,
-	ebpf.AttachCgroupInet6GetPeername,
+// connect to, or read what processes send. The names are those of bpftool.
+var cgroupHooks = []struct {
+	name   string
+	attach uint32
+}{
+	{"cgroup_inet_ingress", unix.BPF_CGROUP_INET_INGRESS}, {"cgroup_inet_egress", unix.BPF_CGROUP_INET_EGRESS},
+	{"cgroup_inet_sock_create", unix.BPF_CGROUP_INET_SOCK_CREATE},
+	{"cgroup_sock_ops", unix.BPF_CGROUP_SOCK_OPS},
+	{"cgroup_inet_sock_release", unix.BPF_CGROUP_INET_SOCK_RELEASE},
+	{"cgroup_inet4_bind", unix.BPF_CGROUP_INET4_BIND}, {"cgroup_inet6_bind", unix.BPF_CGROUP_INET6_BIND},
+	{"cgroup_inet4_post_bind", unix.BPF_CGROUP_INET4_POST_BIND},
+	{"cgroup_inet6_post_bind", unix.BPF_CGROUP_INET6_POST_BIND},
+	{"cgroup_inet4_connect", unix.BPF_CGROUP_INET4_CONNECT}, {"cgroup_inet6_connect", unix.BPF_CGROUP_INET6_CONNECT},
+	{"cgroup_udp4_sendmsg", unix.BPF_CGROUP_UDP4_SENDMSG}, {"cgroup_udp6_sendmsg", unix.BPF_CGROUP_UDP6_SENDMSG},
+	{"cgroup_udp4_recvmsg", unix.BPF_CGROUP_UDP4_RECVMSG}, {"cgroup_udp6_recvmsg", unix.BPF_CGROUP_UDP6_RECVMSG},
+	{"cgroup_inet4_getpeername", unix.BPF_CGROUP_INET4_GETPEERNAME},
+	{"cgroup_inet6_getpeername", unix.BPF_CGROUP_INET6_GETPEERNAME},
 }
 
 // cgroupPrograms lists the programs attached to the mounted roots of cgroup2. Networks attach
@@ -51,9 +56,9 @@ func cgroupPrograms() ([]Program, error) {
 func attachedTo(dir *os.File) ([]Program, error) {
 	var out []Program
 	for _, hook := range cgroupHooks {
-		found, err := link.QueryPrograms(link.QueryOptions{Target: int(dir.Fd()), Attach: hook})
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) {
-			continue // a kernel without this hook, or without cgroup programs
+		programs, err := attached(int(dir.Fd()), hook.attach)
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+			continue // a kernel without this hook, or without eBPF
 		}
 		if errors.Is(err, unix.EPERM) {
 			return nil, fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
@@ -61,13 +66,13 @@ func attachedTo(dir *os.File) ([]Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range found.Programs {
-			name, err := programName(p.ID)
+		for _, id := range programs {
+			name, err := programName(id)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Program{Hook: HookCgroup, Name: name, Where: dir.Name() + " " + hook.String(),
-				cgroup: dir.Name(), attach: hook, id: p.ID})
+			out = append(out, Program{Hook: HookCgroup, Name: name, Where: dir.Name() + " " + hook.name,
+				cgroup: dir.Name(), attach: hook.attach, id: id})
 		}
 	}
 	return out, nil
@@ -104,11 +109,5 @@ func detachCgroup(p Program) error {
 		return err
 	}
 	defer dir.Close()
-	program, err := ebpf.NewProgramFromID(p.id)
-	if err != nil {
-		return err
-	}
-	defer program.Close()
-	return link.RawDetachProgram(link.RawDetachProgramOptions{Target: int(dir.Fd()), Program: program,
-		Attach: p.attach})
+	return detachFrom(int(dir.Fd()), p.attach, p.id)
 }

@@ -3,8 +3,6 @@ package residue
 import (
 	"errors"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -15,27 +13,26 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 	var out []Program
 	for _, way := range []struct {
 		name   string
-		attach ebpf.AttachType
-	}{{"ingress", ebpf.AttachTCXIngress}, {"egress", ebpf.AttachTCXEgress}} {
-		found, err := link.QueryPrograms(link.QueryOptions{Target: l.Attrs().Index, Attach: way.attach})
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.ENODEV) ||
-			errors.Is(err, unix.ENOENT) {
-			continue // no TCX, the link is gone, or nothing is attached
+		attach uint32
+	}{{"ingress", unix.BPF_TCX_INGRESS}, {"egress", unix.BPF_TCX_EGRESS}} {
+		programs, holders, err := attachedByLinks(l.Attrs().Index, way.attach)
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) || errors.Is(err, unix.ENOSYS) ||
+			errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) {
+			continue // no TCX, no eBPF, the link is gone, or nothing is attached
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range found.Programs {
-			holder, held := p.LinkID()
-			if !held {
+		for i, id := range programs {
+			if holders[i] == 0 {
 				continue // attached without an eBPF link: no network does this
 			}
-			name, err := programName(p.ID)
+			name, err := programName(id)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, Program{Hook: HookTC, Name: name, Where: l.Attrs().Name + " " + way.name + " tcx",
-				id: p.ID, pinnedBy: holder})
+				id: id, pinnedBy: holders[i]})
 		}
 	}
 	return out, nil
@@ -43,36 +40,20 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 
 // linkError handles the error of a failed detach. If an eBPF link attaches the program, the kernel
 // returns EBUSY, or ENOENT as if nothing were attached. linkError then detaches that link.
-func linkError(kind link.Type, p Program, err error) error {
+func linkError(kind uint32, p Program, err error) error {
 	if !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
-	var it link.Iterator
-	defer it.Close()
-	for it.Next() {
-		info, err := it.Link.Info()
-		if err != nil {
-			return err
+	var holder uint32
+	err = eachLink(func(l bpfLink) bool {
+		if l.kind == kind && l.program == p.id && (kind == unix.BPF_LINK_TYPE_XDP && l.at == uint32(p.link) ||
+			kind == unix.BPF_LINK_TYPE_CGROUP && l.attach == p.attach) {
+			holder = l.id
 		}
-		if info.Type != kind || info.Program != p.id {
-			continue
-		}
-		if xdp := info.XDP(); xdp != nil && int(xdp.Ifindex) != p.link {
-			continue
-		}
-		if cgroup := info.Cgroup(); cgroup != nil && ebpf.AttachType(cgroup.AttachType) != p.attach {
-			continue
-		}
-		return it.Link.Detach()
-	}
-	return errors.Join(it.Err())
-}
-
-func release(id link.ID) error {
-	held, err := link.NewFromID(id)
-	if err != nil {
+		return holder != 0
+	})
+	if err != nil || holder == 0 {
 		return err
 	}
-	defer held.Close()
-	return held.Detach()
+	return detachLink(holder)
 }

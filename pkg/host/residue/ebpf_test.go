@@ -140,7 +140,7 @@ func TestProgramsOfCgroups(t *testing.T) {
 	}
 	left, err := link.QueryPrograms(link.QueryOptions{Target: int(f.Fd()), Attach: ebpf.AttachCGroupInet4Connect})
 	ok(t, err)
-	if len(left.Programs) != 1 || left.Programs[0].ID != programs[1].id {
+	if len(left.Programs) != 1 || uint32(left.Programs[0].ID) != programs[1].id {
 		t.Errorf("left: %+v", left.Programs)
 	}
 }

@@ -24,7 +24,7 @@ set_ cali40all-ipam-pools hash:net; set_ cali60masq-ipam hash:net "family inet6"
 within filter cali-FORWARD -m set --match-set cali40all-ipam-pools src -j RETURN
 program cali_tc_preamble host0 ingress; program calico_to_host_ep host0 egress
 ./pin xdp cali_xdp_preamb /sys/fs/bpf/proof/cxdp; left "ebpf:xdp vxlan.calicx cali_xdp_preamb" ip link set dev vxlan.calicx xdpgeneric pinned /sys/fs/bpf/proof/cxdp; rm /sys/fs/bpf/proof/cxdp
-left "ebpf:cgroup $(./cgroup) CGroupInet4Connect calico_connect" ./pin cgroup calico_connect "$(./cgroup)"
+left "ebpf:cgroup $(./cgroup) cgroup_inet4_connect calico_connect" ./pin cgroup calico_connect "$(./cgroup)"
 ./pin tc cali_x /sys/fs/bpf/tc/globals/cali_jump; echo file:/sys/fs/bpf/tc/globals/cali_jump
 ./pin tc cali_y /sys/fs/bpf/ctlb_v4; echo file:/sys/fs/bpf/ctlb_v4
 mkdir -p /sys/fs/bpf/own/deep; for p in own/cali_v4 own/deep/calico_x own/deep/xdp_cali_y; do ./pin tc cali_w /sys/fs/bpf/$p; echo file:/sys/fs/bpf/$p; done

@@ -33,7 +33,7 @@ set_ cilium_node_set_v4 hash:net; set_ cilium_node_set_v6 hash:net "family inet6
 within nat CILIUM_POST_nat -m set --match-set cilium_node_set_v4 dst -j RETURN
 program cil_from_netdev host0 ingress; program cil_to_netdev host0 egress
 ./pin xdp cil_xdp_entry /sys/fs/bpf/proof/xdp; left "ebpf:xdp cbr1 cil_xdp_entry" ip link set dev cbr1 xdpgeneric pinned /sys/fs/bpf/proof/xdp; rm /sys/fs/bpf/proof/xdp
-left "ebpf:cgroup $(./cgroup) CGroupInet4Connect cil_sock4_conne" ./pin cgroup cil_sock4_connect "$(./cgroup)"
+left "ebpf:cgroup $(./cgroup) cgroup_inet4_connect cil_sock4_conne" ./pin cgroup cil_sock4_connect "$(./cgroup)"
 mkdir -p /sys/fs/bpf/cilium/devices/host0/links; ./pin tc cil_a /sys/fs/bpf/cilium/devices/host0/links/x; echo file:/sys/fs/bpf/cilium
 ./pin tc cil_b /sys/fs/bpf/tc/globals/cilium_calls; echo file:/sys/fs/bpf/tc/globals/cilium_calls
 state 10.77.0.11 10.77.0.12 0x3 "state 10.77.0.11/32 10.77.0.12/32 spi 0x3 mark 0x12343e00/0xffffff00 reqid 1" reqid 1 mode tunnel mark 0x12343e00 mask 0xffffff00
