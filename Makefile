@@ -9,8 +9,14 @@ CACHE := .cache
 # A linter is built once for each Go and each pin.
 TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.sum; } | sha256sum | cut -c 1-16)
 TESTFLAGS ?=
-AGENT := go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
-# Without cgo throughout, and in tests without -trimpath: packages are compiled once, for the agent and for the tests of it. The race detector needs cgo.
+# The compiler inlines functions only in packages whose code runs for each object, byte, file or task, and in one that initialises its variables by functions.
+# Inlining in all packages made the program 3.7 MB larger (31.5 MB, not 27.8), and saved 2 % of the time of a pass that finds nothing to do. Functions begin
+# at multiples of 4 bytes, an instruction of arm64. With the linker's 32 the program is 0.5 MB larger.
+INLINED := runtime/... internal/... sync/... bytes strings slices sort strconv unicode/... reflect syscall os io/... bufio hash/... time fmt path/... \
+	github.com/goccy/... github.com/klauspost/... go.opentelemetry.io/... \
+	$(addprefix github.com/netwright/netwright/pkg/,archive/... inflate/... graph/... ledger/... statestore/... host/hostfs/...)
+AGENT := go build -trimpath -buildvcs=false -gcflags=all=-l $(INLINED:%=-gcflags=%=) -ldflags '-s -w -funcalign=4 -X main.version=$(VERSION)'
+# Without cgo throughout: packages are compiled once for all tests. The race detector needs cgo.
 export CGO_ENABLED = 0
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
@@ -33,6 +39,11 @@ quick: ## vet and the unit tests of the packages that you changed (BASE=commit),
 # Static, the same bytes wherever it is built.
 build: ## bin/agent, static
 	$(AGENT) -o bin/agent ./cmd/agent
+
+# What test/program calls for the tests: they run programs that are built as those of a release are.
+.PHONY: program
+program:
+	@$(AGENT) -tags '$(TAGS)' -o '$(OUT)' './$(DIR)'
 
 # Converges a node in temporary namespaces and shows that it works.
 run: build ## converge a node in temporary namespaces, and show that it works

@@ -17,7 +17,10 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/test/cache"
+	"github.com/netwright/netwright/test/program"
 )
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 var (
 	rounds    = flag.Int("rounds", 9, "runs of each contender in each scenario")
@@ -265,9 +268,9 @@ func (m *machine) spoil(path string) {
 func build(b *testing.B) (programs map[string]string, peers []string) {
 	b.Helper()
 	dir := b.TempDir()
-	programs = map[string]string{}
-	for name, args := range map[string][]string{"agent": {"../cmd/agent"}, "limit": {"./limit"}, "launch": {"./launch"},
-		"keeper": {"./keeper"}, "linked": {"-overlay", linking(b, dir), "./limit"}} {
+	programs = map[string]string{home + "/agent": program.Agent(b)}
+	for name, args := range map[string][]string{"limit": {"./limit"}, "launch": {"./launch"}, "keeper": {"./keeper"},
+		"linked": {"-overlay", linking(b, dir), "./limit"}} {
 		out := filepath.Join(dir, name)
 		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out}, args...)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -1,5 +1,5 @@
-// Package program builds programs of this module for the tests that run them. A program is static,
-// as in a release, and is built once in a process.
+// Package program builds programs of this module for the tests that run them. A program is built as
+// in a release (Makefile), and once in a process.
 package program
 
 import (
@@ -14,8 +14,6 @@ import (
 
 	"github.com/netwright/netwright/test/cache"
 )
-
-const module = "github.com/netwright/netwright/"
 
 var built struct {
 	sync.Mutex
@@ -79,7 +77,8 @@ func link(path, arch, dir string, tags []string) error {
 		return err
 	}
 	defer lock.Close()
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", shared, module+dir)
+	cmd := exec.Command("make", "--silent", "--no-print-directory", "-C", root, "program", "VERSION=devel",
+		"DIR="+dir, "TAGS="+strings.Join(tags, ","), "OUT="+shared)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
