@@ -106,7 +106,7 @@ func TestAHeldMachineHearsOfItsOtherName(t *testing.T) {
 // Machines whose documents want the same of each have it under their own names: one that boots from
 // the disk of another or from an image, and one that somebody let go by another name. No later pass
 // takes them for the former. The lines that keep it: pkg/reconcile/ownership/number_revisions.go,
-// revise (Baked, Renamed, Node); pkg/reconcile/ownership/write_after_change.go, Commit (Renamed).
+// revise (Baked, Renamed, Node); pkg/reconcile/ownership/commit.go, Commit (Renamed).
 func TestTheSameSetUnderAnotherName(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is string // machine-ids

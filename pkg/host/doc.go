@@ -13,7 +13,7 @@
 //
 // # Files
 //
-//   - View and Host: view, host, options, facts_names
+//   - View and Host: view, host, options, facts_aliases
 //   - a view with planned changes, and one that asks the kernel once: pending, pending_view,
 //     snapshot
 //   - networkd and NetworkManager: link_managers, unmanage_links

@@ -54,7 +54,7 @@ var waysToLetGo = []string{
 	"of another owner, the agent is killed before the repair", "of the agent, changed by another program",
 }
 
-// The line that keeps it: pkg/reconcile/ownership/write_before_change.go, intent (again).
+// The line that keeps it: pkg/reconcile/ownership/intend.go, intent (again).
 func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {

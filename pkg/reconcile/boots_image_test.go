@@ -70,7 +70,7 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 // An image is made of a node, and is baked anew before any machine boots from it. It still belongs
 // to that node: what the ledger says of this node says nothing of the machines that boot from the
 // image. systemd's text for an absent machine-id is no id either. The lines that keep it:
-// pkg/reconcile/ownership/write_after_change.go, Commit (Machine); pkg/host/machine_id.go,
+// pkg/reconcile/ownership/commit.go, Commit (Machine); pkg/host/machine_id.go,
 // MachineID.
 func TestAnImageOfANodeStaysThatNodes(t *testing.T) {
 	root := t.TempDir()

@@ -29,7 +29,7 @@ const (
 // when no document wants them, if the ledger was never lost.
 //
 // The lines that keep it: pkg/reconcile/ownership/ledger_entries.go, enter, again, overtaken and
-// leftBy; pkg/reconcile/ownership/write_before_change.go, Intend;
+// leftBy; pkg/reconcile/ownership/intend.go, Intend;
 // pkg/reconcile/ownership/removals.go, sort.
 func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 	needs.Root(t) // files belong to root

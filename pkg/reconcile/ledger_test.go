@@ -138,7 +138,7 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 }
 
 // The lines that keep it: carry_out.go, carryOut (prepare before apply);
-// pkg/reconcile/ownership/write_before_change.go, Intend;
+// pkg/reconcile/ownership/intend.go, Intend;
 // pkg/reconcile/ownership/ledger_entries.go, leftBy.
 func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -263,7 +263,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 }
 
 // The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/path_baseline.go, Restore
-// (SetMtime); pkg/reconcile/ownership/write_before_change.go, intent (Baseline before the change).
+// (SetMtime); pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/etc/found", "theirs")

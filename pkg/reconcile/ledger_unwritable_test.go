@@ -69,8 +69,8 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 
 // A link that leads to itself is in the place of a file of ours. Only the file at that place fails,
 // and everything else is made. The lines that keep it:
-// pkg/reconcile/ownership/write_before_change.go, Intend; pkg/reconcile/ownership/removals.go,
-// Prune; pkg/reconcile/ownership/write_after_change.go, Commit.
+// pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/removals.go,
+// Prune; pkg/reconcile/ownership/commit.go, Commit.
 func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 	unit := func(name string) tasks.Unit {
 		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}

@@ -210,7 +210,7 @@ func readOnly(t *testing.T, dir string) {
 }
 
 // Where the ledger cannot be written, nothing is changed or removed. The lines that keep it:
-// pkg/reconcile/ownership/write_before_change.go, Intend (removing); pkg/reset/reset.go, Run
+// pkg/reconcile/ownership/intend.go, Intend (removing); pkg/reset/reset.go, Run
 // (Intend before do).
 func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 	for _, verb := range []string{"change", "prune", "reset"} {

@@ -26,7 +26,7 @@ import (
 
 // The last change that needed a proof says by what it was proved. Its revision keeps that, also for
 // a change that somebody confirmed. A harmless change and an undo leave it as it is. The lines that
-// keep it: pkg/reconcile/history/recall.go; pkg/reconcile/ownership/write_after_change.go, Commit
+// keep it: pkg/reconcile/history/recall.go; pkg/reconcile/ownership/commit.go, Commit
 // (Proof); pkg/reconcile/ownership/number_revisions.go; await_confirmation.go, await; confirm.go,
 // Confirm; pkg/checkpoint/probe/comparison.go, Before (MissingProofs).
 func TestTheProofOfAChangeIsKept(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // A pass that restores what the ledger has as right writes nothing before the change, since the
 // ledger already has all of it. A kill then loses only the count. What the ledger does not have is
 // written before the change. The lines that keep it:
-// pkg/reconcile/ownership/write_before_change.go, Intend and noted.
+// pkg/reconcile/ownership/intend.go, Intend and noted.
 func TestARepairIsWrittenDownOnce(t *testing.T) {
 	needs.Root(t) // files belong to root
 	found, ours := file("/etc/found", "1"), file("/etc/ours", "1")

@@ -247,7 +247,7 @@ func TestARollbackBringsSysctlsBack(t *testing.T) {
 
 // A revision has no spec.followLinks. A node that is pinned to one follows the links of the last
 // documents, and an undo or a reset follows them, too. The line that keeps it:
-// pkg/reconcile/ownership/write_after_change.go, Commit (FollowLinks).
+// pkg/reconcile/ownership/commit.go, Commit (FollowLinks).
 func TestAPinnedNodeFollowsTheLinksOfTheLastDocuments(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))

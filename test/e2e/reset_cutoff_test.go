@@ -19,7 +19,7 @@ const far = "10.88.0.20"
 // timer if the agent is killed in the middle. The node and the ledger are as before, and the agent
 // says so. Where the node stays reachable, the same reset completes without a trace. The lines that
 // keep it: pkg/tasks/revert_costs.go, RevertCosts; pkg/reset/phases.go, takeCheckpoint and do
-// (guard.Finish); pkg/reconcile/ownership/write_before_change.go, Intend (Around, for the traces of
+// (guard.Finish); pkg/reconcile/ownership/intend.go, Intend (Around, for the traces of
 // the checkpoint itself).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
 	t.Parallel() // the test waits for probes

@@ -20,7 +20,7 @@ import (
 // no longer wanted. It rolls back to an earlier revision, and resets the node. It makes and undoes
 // changes that may cut the node off.
 //
-// What keeps it: pkg/reconcile/ownership/write_before_change.go Intend (prune) and noted (repair),
+// What keeps it: pkg/reconcile/ownership/intend.go Intend (prune) and noted (repair),
 // pkg/reconcile/rollback.go Rollback: the pin comes last, pkg/reset/reset.go: the ledger goes last,
 // and what it owes is done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is
 // written down before it is there.
