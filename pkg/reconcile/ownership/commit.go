@@ -186,3 +186,33 @@ func isClean(set *desired.Records, led *ledger.Ledger, b ledger.Batch) bool {
 	}
 	return true
 }
+
+// commitRemoved drops from the ledger what is no longer on the host, and marks as released what is
+// no longer managed.
+func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending, b *ledger.Batch) error {
+	b.Put = append(b.Put, out.Pruned.released...)
+	b.Drop = append(b.Drop, out.Pruned.dropped...)
+	for i := range out.Removed {
+		res := &out.Removed[i]
+		if t, ok := res.Node.(tasks.Restoration); ok && res.State == graph.Done {
+			b.Drop = append(b.Drop, t.Key) // it belongs to nobody again
+			continue
+		}
+		r, ok := res.Node.(tasks.Removal)
+		if !ok || res.State != graph.Done {
+			continue
+		}
+		switch live, err := r.Remover.Live(ctx, v); {
+		case errors.Is(err, host.ErrNoLiveState):
+		case err != nil:
+			return fmt.Errorf("look for %s, which was removed: %w", r.Key, err)
+		case live == "":
+			b.Drop = append(b.Drop, r.Key)
+		default: // a directory that others use
+			e := c.Led.Entries()[r.Key]
+			e.Released, e.Pending = true, false
+			b.Put = append(b.Put, e)
+		}
+	}
+	return nil
+}

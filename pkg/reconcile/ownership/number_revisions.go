@@ -2,46 +2,12 @@ package ownership
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// commitRemoved drops from the ledger what is no longer on the host, and marks as released what is
-// no longer managed.
-func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending, b *ledger.Batch) error {
-	b.Put = append(b.Put, out.Pruned.released...)
-	b.Drop = append(b.Drop, out.Pruned.dropped...)
-	for i := range out.Removed {
-		res := &out.Removed[i]
-		if t, ok := res.Node.(tasks.Restoration); ok && res.State == graph.Done {
-			b.Drop = append(b.Drop, t.Key) // it belongs to nobody again
-			continue
-		}
-		r, ok := res.Node.(tasks.Removal)
-		if !ok || res.State != graph.Done {
-			continue
-		}
-		switch live, err := r.Remover.Live(ctx, v); {
-		case errors.Is(err, host.ErrNoLiveState):
-		case err != nil:
-			return fmt.Errorf("look for %s, which was removed: %w", r.Key, err)
-		case live == "":
-			b.Drop = append(b.Drop, r.Key)
-		default: // a directory that others use
-			e := c.Led.Entries()[r.Key]
-			e.Released, e.Pending = true, false
-			b.Put = append(b.Put, e)
-		}
-	}
-	return nil
-}
 
 // revise gives the set a revision number: the one that it had, or the next. A revision belongs to
 // one node. The same set under another node name is another revision: otherwise the next pass would
