@@ -525,7 +525,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 }
 
 // A clock that is set forward makes no splay shorter, since the agent measures it by the machine's
-// uptime. The line that keeps it: pkg/reconcile/rollout/update.go, free.
+// uptime. The line that keeps it: pkg/reconcile/rollout/splay.go, free.
 func TestAClockThatWasSetAhead(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 10h}", "one")

@@ -72,14 +72,6 @@ func (r Rollout) LoadCached(
 	return desired.Load(ctx, store, sel, statestore.Revision{})
 }
 
-// EndUpdate records that a pass took d. Then no update waits any longer.
-func (r Rollout) EndUpdate(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
-	if err := r.save(ctx, d, h, led); err != nil {
-		return err
-	}
-	return ledger.DropUpdate(h.Files)
-}
-
 // save records the configuration of a pass, so that the node can work without the store. It runs
 // at the end of the pass. Until then the ledger has the earlier one.
 func (r Rollout) save(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
@@ -173,70 +165,4 @@ func CachedCluster(opt host.Options, location string) string {
 		return good.Cluster
 	}
 	return ""
-}
-
-// StoreCache is what the ledger of a host knows about a store: which files have not changed, and
-// the contents that were applied before.
-type StoreCache struct {
-	*ledger.Stamps
-	Host host.Options
-}
-
-var _ statestore.Cache = StoreCache{}
-
-// Lookup implements [hostfs.Stamps]. With --verify it finds nothing.
-func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
-	if m.Host.Verify {
-		return blob.Digest{}, false
-	}
-	return m.Stamps.Lookup(path, info)
-}
-
-// Blob implements [statestore.Cache].
-func (m StoreCache) Blob(sum blob.Digest) ([]byte, error) {
-	files, err := host.OpenFiles(m.Host)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", m.Host.Root, err)
-	}
-	defer files.Close() // only read from
-	return ledger.Blob(files, sum)
-}
-
-// Retained implements [statestore.Cache]. With --verify it returns nothing.
-func (m StoreCache) Retained(store string) [][]byte {
-	if m.Host.Verify {
-		return nil
-	}
-	files, err := host.OpenFiles(m.Host)
-	if err != nil {
-		return nil
-	}
-	defer files.Close() // only read from
-	good, err := ledger.ReadLastGood(files)
-	if err != nil || good == nil || good.Store != store {
-		return nil
-	}
-	packed, err := ledger.Blob(files, good.Objects)
-	if err != nil {
-		return nil
-	}
-	return remote.Unpack(packed)
-}
-
-// Remember gives a store the cache of a host, if the store can use one. It returns the stamps that
-// the store and the caller then share. The caller calls it once, before it fetches anything.
-// Without it the store reads everything.
-func Remember(opt host.Options, store statestore.Store) (*ledger.Stamps, error) {
-	s, ok := store.(interface{ Remember(statestore.Cache) })
-	if !ok {
-		return nil, nil
-	}
-	files, err := host.OpenFiles(opt)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
-	}
-	defer files.Close() // only read from
-	stamps := ledger.LoadStamps(files)
-	s.Remember(StoreCache{stamps, opt})
-	return stamps, nil
 }

@@ -46,7 +46,7 @@ func TestTheFleetIsSpread(t *testing.T) {
 }
 
 // The uptime measures a wait as long as it is of the same boot. Otherwise the wall clock does. The
-// lines that keep it: update.go, free.
+// lines that keep it: splay.go, free.
 func TestAWaitIsMeasuredByTheUptime(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
