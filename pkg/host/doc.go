@@ -18,6 +18,7 @@
 //     snapshot
 //   - networkd and NetworkManager: link_managers, unmanage_links
 //   - which programs run, and who is logged in: writing_programs, process, login
+//   - the time since the boot, and waits: clock
 //   - which machine and which boot it is: machine_id, boot_args
 //   - single questions and actions: runtime, run_cni_plugin, unit_state, residue, diagnose
 package host

@@ -23,9 +23,6 @@ type Login struct {
 // ErrNoLogin means that a service started the process, and no login did.
 var ErrNoLogin = errors.New("it was not started from a login")
 
-// Uptime returns the time since the boot, including suspend. No program can set this clock.
-func Uptime() time.Duration { return sys.Uptime() }
-
 // LoginOf finds the login that a process belongs to. It returns [ErrNoLogin] if there is none.
 //
 // systemd-logind puts each login into a scope. A process stays in this scope even if its parents
