@@ -336,7 +336,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 
 // A record whose removal was interrupted does not count, and is removed. The same holds for a
 // record that was interrupted before it was complete. The lines that keep it:
-// pkg/checkpoint/firstboot/awaiting.go, drop and Trim; arm.go, removeStale.
+// pkg/checkpoint/firstboot/awaiting.go, drop and Trim; disarm.go, removeStale.
 func TestNothingIsLeftOfARecord(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -16,7 +16,7 @@
 //
 //   - the types, and the file from which an undo works: checkpoint, journal
 //   - before a change: take, arm, self_copy, rehearse, boot_unit
-//   - after a change: finish, confirmation, watch_hooks
+//   - after a change: finish, disarm, confirmation, watch_hooks
 //   - the undo, and why a generation is not applied again: undo, verdict
 package checkpoint
 

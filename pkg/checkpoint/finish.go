@@ -150,3 +150,9 @@ func (j *Journal) leave(
 	}
 	return false, j.disarm(ctx, h)
 }
+
+// Warnings returns what is wrong after a change that [Checkpoint.Finish] kept, one line each.
+func (c *Checkpoint) Warnings() []string { return c.warnings }
+
+// Proof returns the proof of the change, for its revision.
+func (c *Checkpoint) Proof() *probe.Proof { return c.journal.Proof() }

@@ -67,8 +67,8 @@ systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/sys
 // After an undo the units are as before the change: masked, enabled and running or not, with their
 // drop-ins, with the links that people made, and without links for the units of their Also=. The
 // timer exists as long as the change is not confirmed. The lines that keep it:
-// pkg/checkpoint/undo/restore_units.go, Units; pkg/tasks/unit_links.go, Restore; arm.go, arm and
-// dismantle (timer).
+// pkg/checkpoint/undo/restore_units.go, Units; pkg/tasks/unit_links.go, Restore; arm.go, arm;
+// disarm.go, dismantle (timer).
 func TestUndoOfUnits(t *testing.T) {
 	if os.Getenv(inNode) == "" {
 		self, err := os.Executable()

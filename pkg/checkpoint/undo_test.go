@@ -165,7 +165,7 @@ func unchanged(t *testing.T, was map[string]string, left ...string) {
 // An undo restores whatever a change did: in the process that made it, in another process, and
 // again after it was killed in the middle. It does so also if somebody has undone a half by hand.
 // The lines that keep it: pkg/checkpoint/undo/capture.go, Take and file;
-// pkg/checkpoint/undo/restore.go, all of it; arm.go, dismantle; boot_unit.go.
+// pkg/checkpoint/undo/restore.go, all of it; disarm.go, dismantle; boot_unit.go.
 func TestUndoBringsAllBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -246,7 +246,7 @@ func TestUndoAfterABoot(t *testing.T) {
 
 // A change after which the probes pass stays, and everything else of the checkpoint is removed. A
 // change that did not complete is undone though the probes pass, and that bans nothing. The lines
-// that keep it: finish.go, Finish; take.go, Drop; arm.go, arm and dismantle.
+// that keep it: finish.go, Finish; take.go, Drop; arm.go, arm; disarm.go, dismantle.
 func TestFinish(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -147,7 +147,7 @@ func alive(p host.Process) bool {
 }
 
 // Other passes leave a watch alone. Its end, a boot and a reset end it. The lines that keep it:
-// watch_hooks.go, EndWatch, over and Watch (removeStale); arm.go, removeStale.
+// watch_hooks.go, EndWatch, over and Watch (removeStale); disarm.go, removeStale.
 func TestWatchEnds(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

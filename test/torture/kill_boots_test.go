@@ -198,8 +198,9 @@ func TestKilledAtTheFirstBoot(t *testing.T) {
 // by the boot, the record names the file if the file is there. Otherwise the record is gone with
 // all that was kept for it.
 //
-// What keeps it: pkg/checkpoint/arm.go arm (Keep before the journal) and removeStale;
-// pkg/checkpoint/undo.go undo (Trim before disarm); pkg/checkpoint/firstboot/awaiting.go Prove.
+// What keeps it: pkg/checkpoint/arm.go arm (Keep before the journal); pkg/checkpoint/disarm.go
+// removeStale; pkg/checkpoint/undo.go undo (Trim before disarm);
+// pkg/checkpoint/firstboot/awaiting.go Prove.
 func TestKilledWhileItIsRecorded(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
