@@ -32,7 +32,7 @@ func TestLooksComeSoonWhereSomethingMayBeWrong(t *testing.T) {
 }
 
 // A pass holds no more of the pass before than its ledger: of many tasks there is one list and not
-// two. The lines that keep it: watch_host.go, subscribe; pkg/reconcile/converged.go, Ledger.
+// two. The lines that keep it: watch_host.go, subscribe; pkg/reconcile/repair.go, Ledger.
 func TestAPassHoldsTheLedgerOfTheLastOneAlone(t *testing.T) {
 	_, l := watchedLoop(t)
 	pass, last := l.Pass, weak.Make(l.drift.converged)
