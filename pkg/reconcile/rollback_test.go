@@ -19,7 +19,7 @@ import (
 // that was there before. It does so whether the documents still want our file or no longer do. What
 // no later revision changed stays, and so does what somebody changed since. The lines that keep it:
 // pkg/reconcile/ownership/give_back.go; pkg/reconcile/ownership/removals.go, Prune and sort;
-// pkg/reconcile/ownership/number_revisions.go, commitRemoved.
+// pkg/reconcile/ownership/commit.go, commitRemoved.
 func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

@@ -60,7 +60,7 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 
 // Other programs use a directory of ours. The agent releases it: the directory stays, and later
 // passes neither change nor report it. The line that keeps it:
-// pkg/reconcile/ownership/number_revisions.go, commitRemoved (Released).
+// pkg/reconcile/ownership/commit.go, commitRemoved (Released).
 func TestADirectoryThatOthersUseIsLetGo(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/ours/a", "1"))
