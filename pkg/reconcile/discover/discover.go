@@ -14,11 +14,22 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
+
+// Sources are the APIs that a pass asks about what the documents leave open.
+type Sources struct {
+	Host      host.Options
+	API       *access.API // nil: the API is not asked
+	EC2       EC2         // nil: EC2 is not asked
+	Live      bool        // the host is running, and is neither an image nor a sandbox
+	CacheOnly bool        // no API is asked; the answers of earlier passes hold
+	Answers   *Answers    // the answers that the daemon got before the pass; nil: the pass asks
+}
 
 // Discover learns what the documents leave to the Kubernetes API. The API is asked once for each
 // pass, in the pass or by the daemon before it. If the API does not answer, its earlier answer
