@@ -193,3 +193,22 @@ func (t *statusText) pinned(s *Status) {
 		t.say("", yellow, "! not prepared: kubelet may be held back")
 	}
 }
+
+// Line returns the status on one line: the state, the reason, and the configuration.
+func (s *Status) Line() string {
+	right, tasks := 0, 0
+	for i := range s.Kinds {
+		right, tasks = right+s.Kinds[i].Right, tasks+s.Kinds[i].Tasks-s.Kinds[i].NotApplicable
+	}
+	parts := []string{fmt.Sprintf("%s: %s", cmp.Or(s.Node, "this node"), s.State)}
+	if s.Reason != "" {
+		parts[0] += ": " + s.Reason
+	}
+	if tasks > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d right", right, tasks))
+	}
+	if s.Configuration.Digest != "" || s.Configuration.Wanted != nil {
+		parts = append(parts, s.Configuration.Text())
+	}
+	return Line(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "))
+}
