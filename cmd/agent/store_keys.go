@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"strings"
 
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
@@ -119,4 +120,16 @@ func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 		return nil, problem.KeyWrong.Errorf("the password does not open %s: give the one that it was made with", file)
 	}
 	return &key, nil
+}
+
+// publicKey parses a key from the command line, or from a file that is named there.
+func publicKey(text string) (trust.Key, error) {
+	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
+		data, err := cli.ReadFile(text)
+		if err != nil {
+			return trust.Key{}, problem.KeyWrong.Errorf("read a public key: %w", err)
+		}
+		return trust.ParseKey(string(data), text)
+	}
+	return trust.ParseKey(text, "--public-key")
 }

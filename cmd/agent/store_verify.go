@@ -81,18 +81,6 @@ Exit code: 0 a node accepts the store; 1 it does not, and verify says why.`,
 	return cmd
 }
 
-// publicKey parses a key from the command line, or from a file that is named there.
-func publicKey(text string) (trust.Key, error) {
-	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
-		data, err := cli.ReadFile(text)
-		if err != nil {
-			return trust.Key{}, problem.KeyWrong.Errorf("read a public key: %w", err)
-		}
-		return trust.ParseKey(string(data), text)
-	}
-	return trust.ParseKey(text, "--public-key")
-}
-
 func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) error {
 	store, err := stores.Open(location, cluster, f.StoreOptions(&f.Trust))
 	if err != nil {

@@ -17,23 +17,6 @@ import (
 	"github.com/netwright/netwright/pkg/plural"
 )
 
-// Connect opens a TCP connection from a network namespace, and closes it.
-func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrNoAnswer)
-	defer cancel()
-	err := rtnl.InNetNS(netns, func() error {
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
-		if err == nil {
-			_ = c.Close()
-		}
-		return err
-	})
-	if ctx.Err() != nil && err != nil || Late(err) {
-		return fmt.Errorf("connect to %s: %w", to, ErrNoAnswer)
-	}
-	return err
-}
-
 // Late reports a timeout of a socket, which may come just before the context's.
 func Late(err error) bool {
 	var timeout net.Error
