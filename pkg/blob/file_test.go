@@ -28,6 +28,6 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		}
 	}
 	if data, err := blob.ReadFile(file); string(data) != "text" || err != nil {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("ReadFile: %q, %v; want \"text\"", data, err)
 	}
 }

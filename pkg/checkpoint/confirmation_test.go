@@ -114,7 +114,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	made(time.Hour)
 	confirmed, err := Confirm(t.Context(), h)
 	if err != nil || confirmed.Awaits.Set != 3 {
-		t.Fatal(err)
+		t.Fatalf("Confirm: %+v, %v; want Awaits.Set 3", confirmed, err)
 	}
 	if v, err := Undo(t.Context(), h, settings()); v != nil || err != nil {
 		t.Errorf("the confirmed change is undone: %+v, %v", v, err)

@@ -110,14 +110,14 @@ func TestUndoOfUnits(t *testing.T) {
 			}
 			netns.Shell(t, "systemctl stop nw-made") // its file was not there when the boot began
 			if v, err := Undo(t.Context(), h, settings); v == nil || err != nil {
-				t.Fatal(err)
+				t.Fatalf("Undo: %v, %v; want a verdict", v, err)
 			}
 			c.closeMaker()                                 // not before, or systemd would undo, too
 			netns.Shell(t, "systemctl restart nw-dropped") // the boot starts it
 		} else {
 			var undone *UndoneError
 			if err := c.Finish(t.Context(), errors.New("too long")); !errors.As(err, &undone) {
-				t.Fatal(err)
+				t.Fatalf("a change that took too long: %v; want an UndoneError", err)
 			}
 		}
 		netns.Shell(t, "while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done")
@@ -147,7 +147,7 @@ echo /etc/nw-old.d >/etc/nw-settings; systemctl daemon-reload; systemctl start n
 	netns.Shell(t, `mkdir /etc/nw-new.d; echo /etc/nw-new.d >/etc/nw-settings; systemctl restart --no-block nw-reader
 until systemctl show -p ActiveState nw-reader | grep -q activating; do sleep 0.02; done`)
 	if v, err := Undo(t.Context(), h, Settings{Window: time.Minute}); v == nil || err != nil {
-		t.Fatal(err)
+		t.Fatalf("Undo: %v, %v; want a verdict", v, err)
 	}
 	c.closeMaker()
 	netns.Shell(t, `while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done; test -d /etc/nw-old.d

@@ -230,7 +230,7 @@ func TestUndoAfterABoot(t *testing.T) {
 	now := look(t)
 	j, err := Pending(h.Live.Files)
 	if err != nil || j == nil {
-		t.Fatal(err)
+		t.Fatalf("the pending journal: %v, %v; want one", j, err)
 	}
 	j.Boot = "another"
 	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
@@ -363,7 +363,7 @@ func TestAnUndoHasRoomOnAFullDisk(t *testing.T) {
 	netns.Shell(t, "printf other >"+file+"; ! cat /dev/zero >/var/lib/full 2>/dev/null; ! cp /run/was /var/lib/more 2>/dev/null; rm /var/lib/more")
 	err = c.Finish(t.Context(), errors.New("too long"))
 	if _, undone := errors.AsType[*UndoneError](err); !undone || strings.Contains(err.Error(), "no space") {
-		t.Error(err)
+		t.Errorf("%v; want an UndoneError that names no full disk", err)
 	}
 	netns.Shell(t, "cmp "+file+" /run/was; test -s "+VerdictFile+"; ls "+Dir+" >/run/left; printf 'verdict.json\n' | diff - /run/left")
 }

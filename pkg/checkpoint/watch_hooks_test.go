@@ -42,7 +42,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 		t.Fatalf("nothing to watch: %v", err)
 	}
 	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNoLiveState) { // without a systemd
-		t.Fatal(err)
+		t.Fatalf("a watch without a systemd: %v; want %v", err, host.ErrNoLiveState)
 	}
 	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Copies: w.Journal.Copies})); err != nil {
 		t.Fatal(err)

@@ -191,7 +191,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+			t.Errorf("what is found (-want +got):\n%s", diff)
 		}
 	})
 

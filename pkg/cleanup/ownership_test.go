@@ -187,7 +187,7 @@ func TestTablesAreAnybodys(t *testing.T) {
 			}
 			v.rules, v.routes = append(v.rules, c.rules...), append(v.routes, c.routes...)
 			if diff := cmp.Diff(c.want, findTablesOf(t, v.view(), c.l)); diff != "" {
-				t.Error(diff)
+				t.Errorf("what is found (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func TestPublishedPortsOfOthersStay(t *testing.T) {
 			slices.Sort(got)
 			slices.Sort(c.want)
 			if diff := cmp.Diff(c.want, slices.Compact(got)); diff != "" {
-				t.Error(diff)
+				t.Errorf("what is found (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -310,7 +310,7 @@ func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, keysOf(found)); diff != "" {
-				t.Error(diff)
+				t.Errorf("what is found (-want +got):\n%s", diff)
 			}
 		})
 	}

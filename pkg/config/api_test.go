@@ -56,7 +56,7 @@ func TestFamilies(t *testing.T) {
 	n, diags := Load(keyKinds, []document.Source{{Path: "cluster.yaml", Data: []byte(smallest)}, {Path: "nodes/node-1.yaml", Data: []byte(
 		"apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: \"fd00::1, 10.0.0.1\", podCIDRs: [100.96.1.0/24]}\n")}}, Select{Node: "node-1"})
 	if n == nil {
-		t.Fatal(diags)
+		t.Fatalf("right documents have errors: %v", diags)
 	}
 	if n.Address.V4().String() != "10.0.0.1" || n.Address.V6().String() != "fd00::1" || n.Address.String() != "fd00::1,10.0.0.1" {
 		t.Errorf("addresses %v", n.Address)

@@ -32,7 +32,7 @@ func loadKops(t *testing.T, cluster, group, nodeup string) *Node {
 	}
 	n, diags := Load(keyKinds, sources, sel)
 	if n == nil {
-		t.Fatal(diags)
+		t.Fatalf("right documents have errors: %v", diags)
 	}
 	return n
 }
@@ -89,7 +89,7 @@ func TestKopsSysctlsOfSeveralLines(t *testing.T) {
 	}
 	_, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + calico + "  sysctlParameters:\n  - |\n    net.core.somaxconn=1\n    nonsense\n")}}, Select{})
 	if !strings.Contains(diags.String(), `cluster-completed.spec:10:5: spec.sysctlParameters[0] is the string "nonsense"`) {
-		t.Error(diags)
+		t.Errorf("the errors do not name sysctlParameters[0]: %v", diags)
 	}
 	for _, entry := range []string{"\"net.core.rmem_max=1\\nnet.core.wmem_max=2\"", "\"\"", "\"# c\""} {
 		refusedAsOurs(t, calico+"  sysctlParameters: ["+entry+"]\n", "spec.sysctlParameters[0] is the string")
@@ -114,7 +114,7 @@ func TestKopsSysctlsOfTheClusterCount(t *testing.T) {
 	ours := strings.NewReplacer("kops.k8s.io/v1alpha2", "netwright.dev/v1alpha1", "InstanceGroup", "NodeGroup").Replace(kopsGroup + group)
 	n, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(cluster)}, {Path: "nodegroups/nodes.yaml", Data: []byte(ours)}}, Select{Group: "nodes"})
 	if n == nil {
-		t.Fatal(diags)
+		t.Fatalf("right documents have errors: %v", diags)
 	}
 	if got := sysctlsOf(n); got != strings.Replace(want, "somaxconn=1", "somaxconn=2", 1) {
 		t.Errorf("a group of ours: %s", got)
@@ -237,7 +237,7 @@ func TestKopsControlPlaneKubelet(t *testing.T) {
 	bad := []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + calico + "  masterKubelet: {maxPods: many}\n")},
 		{Path: "instancegroup/nodes", Data: []byte(strings.Replace(kopsGroup, "Node", "Master", 1))}}
 	if _, diags := Load(keyKinds, bad, Select{Group: "nodes"}); !strings.Contains(diags.String(), "cluster-completed.spec:7:28: spec.kubelet.maxPods is the string") {
-		t.Error(diags)
+		t.Errorf("the errors do not name kubelet.maxPods: %v", diags)
 	}
 }
 

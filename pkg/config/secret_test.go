@@ -26,7 +26,7 @@ func TestAConfigurationIsPrintedWithoutItsSecrets(t *testing.T) {
 	}
 	for _, shown := range []string{string(text), fmt.Sprint(n), fmt.Sprintf("%+v", n), fmt.Sprintf("%#v", n), fmt.Sprintf("%v", &n), fmt.Sprintf("%s", n.Hooks[0].Manifest), fmt.Sprintf("%x", n.FileAssets[0].Content)} {
 		if strings.Contains(shown, hidden) || strings.Contains(shown, fmt.Sprintf("%x", hidden)) || strings.Contains(shown, "104 117 110") {
-			t.Error(shown)
+			t.Errorf("a secret is shown: %s", shown)
 		}
 	}
 	if n.Hooks[0].Manifest.Reveal() != "Environment=TOKEN="+hidden {

@@ -67,7 +67,7 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 		t.Errorf("allowed: %v; /etc/ours is there: %t", err, ours())
 	}
 	if text := (&rollout.RenamedError{Kind: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
-		t.Error(text)
+		t.Errorf("the error does not name --allow-disruptive: %s", text)
 	}
 }
 

@@ -64,7 +64,7 @@ none of these 2 can go first; take one of the lines away:
 					t.Fatal("no error, or a graph beside it")
 				}
 				if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), err.Error()); diff != "" {
-					t.Error(diff)
+					t.Errorf("the error (-want +got):\n%s", diff)
 				}
 				slices.Reverse(nodes)
 			}
@@ -81,7 +81,7 @@ func TestNodeWithoutKeyOrGate(t *testing.T) {
 a:1 (line 2) has gate 7: only before-kubelet (0) and after-kubelet (1) exist
 a node without a key (line 1) asks for effect:x, which no node brings about: add that effect or correct its name`
 	if err == nil || err.Error() != want {
-		t.Error(cmp.Diff(want, err.Error()))
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
@@ -89,11 +89,11 @@ func TestCyclesAreTyped(t *testing.T) {
 	_, err := New(read("a:1 b:1 !effect:x\nb:1 @late a:1\na:1\nbad"), stated{}, Options{})
 	var cycle *CycleError
 	if !errors.As(err, &cycle) {
-		t.Fatal(err)
+		t.Fatalf("got %v, want a CycleError", err)
 	}
 	want := &CycleError{Steps: []Step{{"a:1", "line 1", Need, "b:1"}, {"b:1", "line 2", Need, "a:1"}}}
 	if diff := cmp.Diff(want, cycle); diff != "" {
-		t.Error(diff)
+		t.Errorf("the cycle (-want +got):\n%s", diff)
 	}
 }
 

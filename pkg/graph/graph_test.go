@@ -132,10 +132,10 @@ func TestNodesNeedNoDependencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]plain{"a:1", "b:1"}, g.Order()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the order (-want +got):\n%s", diff)
 	}
 	if _, err = New([]plain{"a:1", "a:1"}, nothing{}, Options{}); err == nil || err.Error() != "a:1 is wanted twice, by origin unknown and by origin unknown: remove one of them" {
-		t.Error(err)
+		t.Errorf("two tasks own a:1: %v; want an error that names both", err)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestKey(t *testing.T) {
 		}
 	}
 	if k := MakeKey("address", "cbr0/fd00::1/64"); k != "address:cbr0/fd00::1/64" {
-		t.Error(k)
+		t.Errorf("MakeKey: %s, want address:cbr0/fd00::1/64", k)
 	}
 	if allocs := testing.AllocsPerRun(100, func() { PathParent("file:/etc/cni/net.d"); PathParent("file:/etc") }); allocs != 0 {
 		t.Errorf("PathParent allocates %v times", allocs)

@@ -115,7 +115,7 @@ func TestReportErr(t *testing.T) {
 	g := build(t, "a:1\nb:1 a:1\nc:1\nd:1")
 	rep := Run(t.Context(), g, RunOptions{}, visits{"a:1": {io.ErrUnexpectedEOF}, "c:1": {Wait("time")}, "d:1": {errors.New("boom")}}.visit)
 	if err := rep.Err(); !errors.Is(err, io.ErrUnexpectedEOF) || err.Error() != "a:1: unexpected EOF\nd:1: boom" {
-		t.Error(err)
+		t.Errorf("the run's error: %v; want those of a:1 and d:1", err)
 	}
 	if !errors.Is(rep.Results[1].Err, io.ErrUnexpectedEOF) {
 		t.Error("what is skipped does not say what its root met")
@@ -178,7 +178,7 @@ func TestHooks(t *testing.T) {
 		"failed a:1", "skipped b:1",
 	}
 	if diff := cmp.Diff(want, log); diff != "" {
-		t.Error(diff)
+		t.Errorf("the log (-want +got):\n%s", diff)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestRetry(t *testing.T) {
 		ms := time.Millisecond
 		want := []time.Duration{750 * ms, 1500 * ms, 3000 * ms, 3750 * ms, 3750 * ms}
 		if diff := cmp.Diff(want, pauses); diff != "" {
-			t.Error(diff)
+			t.Errorf("the pauses (-want +got):\n%s", diff)
 		}
 		if took := time.Since(start); took != 12750*ms || rep.Results[0].Took != 0 {
 			t.Errorf("took %s, in visits %s", took, rep.Results[0].Took)
@@ -365,7 +365,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 		if err := rep.Err(); err.Error() != "d:1: boom\ng:1: wrong hash\ncancelled: SIGTERM" {
-			t.Error(err)
+			t.Errorf("the run's error: %v; want those of d:1 and g:1, then that of the signal", err)
 		}
 	})
 }

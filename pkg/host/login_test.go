@@ -64,7 +64,7 @@ func TestLoginByParents(t *testing.T) {
 			program, _, _ := strings.Cut(login.Name, " ")
 			got = fmt.Sprintf("%s %s", program, shortSeconds(login.Began))
 		} else if !errors.Is(err, ErrNoLogin) {
-			t.Fatal(err)
+			t.Fatalf("got %v, want %v", err, ErrNoLogin)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -54,7 +54,7 @@ func TestAFlagOfTheHostsMounts(t *testing.T) {
 	defer w.Close()
 	w.Set(watch.Interest{Paths: []string{program}})
 	if run, write, remove := look(); run != nil || write != nil || remove != nil {
-		t.Error(run, write, remove)
+		t.Errorf("a usual mount: run %v, write %v, remove %v; want no errors", run, write, remove)
 	}
 	write(t, dir+"/ready", "")
 	select {

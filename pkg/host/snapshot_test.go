@@ -62,7 +62,7 @@ func TestASnapshotReadsEachListOnce(t *testing.T) {
 	}
 	for range 2 {
 		if l, err := v.Net.Link(ctx, "pod"); err != nil || l.Name != "pod" {
-			t.Fatal(l, err)
+			t.Fatalf("the link pod: %+v, %v", l, err)
 		}
 	}
 	if diff := cmp.Diff([]int{2, 1, 1}, []int{n.routes, n.links, n.link}); diff != "" {

@@ -240,7 +240,7 @@ func TestTargetsAreAddressesOfAHost(t *testing.T) {
 		list = append(list, netip.MustParseAddr(text))
 	}
 	if got := fmt.Sprint(targets(list)); got != "[10.0.0.1 fd00::1]" {
-		t.Error(got)
+		t.Errorf("the addresses to ask: %s, want [10.0.0.1 fd00::1]", got)
 	}
 }
 

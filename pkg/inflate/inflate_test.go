@@ -160,7 +160,7 @@ func TestPluginsComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := same(t, data, path); got.err != "whole" {
-		t.Error(got.err)
+		t.Errorf("the end of the data: %s, want whole", got.err)
 	}
 }
 
@@ -320,7 +320,7 @@ func TestGivesOutBeforeItWaits(t *testing.T) {
 	}
 	got := make([]byte, 5)
 	if _, err := io.ReadFull(z, got); err != nil || string(got) != "first" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("the bytes before the pause: %q, %v; want \"first\"", got, err)
 	}
 }
 

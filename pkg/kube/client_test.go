@@ -175,7 +175,7 @@ func TestATokenIsReadAgain(t *testing.T) {
 		say(w, http.StatusUnauthorized, `{"kind": "Status", "apiVersion": "v1", "code": 401, "reason": "Unauthorized"}`)
 	})
 	if _, err := c.Node(t.Context(), "n"); err != nil || seen.Load() != "Bearer first" {
-		t.Errorf("%v, %v", seen.Load(), err)
+		t.Errorf("the server saw %v, want Bearer first; error %v", seen.Load(), err)
 	}
 }
 

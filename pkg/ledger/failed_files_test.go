@@ -31,7 +31,7 @@ func TestAWriteThatFailsIsAnError(t *testing.T) {
 		"the effect": func(w Writer) error { return owed.Effects.Save(t.Context(), w) },
 	} {
 		if err := save(broken{disk{}}); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s on a full disk: %v; want ENOSPC", name, err)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func TestAWriteThatFailsIsAnError(t *testing.T) {
 func TestADamagedPausePausesNothing(t *testing.T) {
 	for name, text := range map[string]string{"cut": `{"by": "a", "since": "2026-`, "empty": ""} {
 		if p, err := ReadPause(disk{pauseFile: text}); p != nil || err == nil {
-			t.Errorf("%s: %+v, %v", name, p, err)
+			t.Errorf("%s: %+v, %v; want no pause and an error", name, p, err)
 		}
 	}
 	if p, err := ReadPause(disk{}); p != nil || err != nil {
@@ -51,7 +51,7 @@ func TestADamagedPausePausesNothing(t *testing.T) {
 // The lines that keep it: revisions.go, readRevision and revisionNumbers.
 func TestARevisionThatCannotBeReadIsAnError(t *testing.T) {
 	if rev, err := ReadRevision(broken{disk{}}, 1); rev != nil || !errors.Is(err, syscall.EIO) || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%+v, %v", rev, err)
+		t.Errorf("an unreadable revision: %+v, %v; want none and EIO", rev, err)
 	}
 	d := disk{}
 	for _, name := range []string{"2.json", "10.json", "3.json.tmp", "4", "07.json", "0.json", "-1.json", "+8.json", "x.json"} {

@@ -159,7 +159,7 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int{2, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}, kept); diff != "" {
-		t.Error(diff)
+		t.Errorf("the kept revisions (-want +got):\n%s", diff)
 	}
 	blobs, err := h.Live.Files.ReadDir(blobDir)
 	if err != nil || len(blobs) != 0 {
@@ -339,7 +339,7 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 		got[name] = true
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("the kept contents (-want +got):\n%s", diff)
 	}
 }
 

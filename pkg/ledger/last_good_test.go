@@ -51,7 +51,7 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 	}
 	expect(1, "one")
 	if err := keep(full{h.Files}, 2, "two"); err == nil || !strings.Contains(err.Error(), "no space left") {
-		t.Error(err)
+		t.Errorf("kept on a full disk: %v; want no space left", err)
 	}
 	expect(1, "one")
 	if err := keep(h.Files, 3, "three"); err != nil {

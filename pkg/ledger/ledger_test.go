@@ -188,7 +188,7 @@ func TestOwedEffectsOutliveTheProcess(t *testing.T) {
 	}
 	again := Load(d)
 	if diff := cmp.Diff(map[string][]string{"effect:daemon-reload": {"file:/a", "file:/b"}}, again.Effects.List()); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("the pending effects (-want +got):\n%s", diff)
 	}
 	again.Effects.Ack("effect:daemon-reload")
 	if err := again.Effects.Save(t.Context(), d); err != nil {

@@ -34,7 +34,7 @@ func TestExamples(t *testing.T) {
 			t.Run(filepath.Base(filepath.Dir(dir))+"/"+node, func(t *testing.T) {
 				n, diags := config.Load(tasks.DriftKinds(), sources, config.Select{Node: node})
 				if len(diags) > 0 {
-					t.Fatal(diags)
+					t.Fatalf("the example has errors: %v", diags)
 				}
 				pair := Keypair{CA: []byte("CA"), Cert: []byte("CERT"), Key: secret.New("KEY")}
 				facts := aHost()

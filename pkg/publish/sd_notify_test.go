@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 	}
 	want := []string{"STATUS=bridge: 3 of 4 right", "READY=1\nSTATUS=bridge: 4 of 4 right", `STATUS=two READY=1 lines\x1b[2J`, "STOPPING=1"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("the messages (-want +got):\n%s", diff)
 	}
 }
 

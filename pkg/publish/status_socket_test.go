@@ -136,7 +136,7 @@ func TestReadersThatDoNotRead(t *testing.T) {
 	}
 	r := read(t, opt)
 	if got, err := r.Next(t.Context()); err != nil || len(got.Status.Reason) != 1<<20 {
-		t.Fatal(err)
+		t.Fatalf("a long reason: %d bytes, %v; want %d", len(got.Status.Reason), err, 1<<20)
 	}
 	for n := range 1000 {
 		f.Observe(status(fmt.Sprint(n)), repaired(n))
@@ -168,7 +168,7 @@ func TestReadersThatGo(t *testing.T) {
 				break
 			}
 			if !errors.Is(err, ErrEnded) { // all places are taken until the daemon notices the last ends
-				t.Fatal(err)
+				t.Fatalf("got %v, want %v", err, ErrEnded)
 			}
 		}
 	}

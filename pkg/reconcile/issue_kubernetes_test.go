@@ -158,7 +158,7 @@ func TestKubernetesRefuses(t *testing.T) {
 	for range 2 {
 		_, err := b.pass.Converge(t.Context(), b.load())
 		if err == nil || !strings.Contains(err.Error(), "was refused (Denied: Policy: not here)") || !strings.Contains(err.Error(), "kubectl delete csr") {
-			t.Fatal(err)
+			t.Fatalf("a refused request: %v; want the reason and kubectl delete csr", err)
 		}
 	}
 	if api.created != 1 {
@@ -173,7 +173,7 @@ func TestKubernetesSignsAnother(t *testing.T) {
 	other := api.ca.Client("own")
 	api.decide(func(r *kube.SigningRequest) { r.Certificate = []byte(other.Cert) })
 	if _, err := b.pass.Converge(t.Context(), b.load()); err == nil || !strings.Contains(err.Error(), "a certificate of another key") {
-		t.Fatal(err)
+		t.Fatalf("got %v, want that the certificate is of another key", err)
 	}
 }
 

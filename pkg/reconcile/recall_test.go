@@ -122,7 +122,7 @@ func TestWhatWasTakenBackIsKnown(t *testing.T) {
 	}
 	got := history.LastUndone(rootFiles{root})
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("the undone changes (-want +got):\n%s", diff)
 	}
 	plan := &report.Plan{Undone: got}
 	for last, want := range map[time.Time]time.Time{at: want[0].At, want[0].At.Add(-1): want[0].At, want[0].At: {}} {

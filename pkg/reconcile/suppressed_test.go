@@ -27,7 +27,7 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 		if err := do(onRoot(root), d); err != nil {
 			var held *checkpoint.SuppressedError
 			if !errors.As(err, &held) {
-				t.Fatal(err)
+				t.Fatalf("got %v, want a SuppressedError", err)
 			}
 			return err.Error()
 		}

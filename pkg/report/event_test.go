@@ -50,7 +50,7 @@ func TestEvents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.after.At = at
 			if diff := cmp.Diff(c.want, report.Events(&c.before, &c.after, c.done)); diff != "" {
-				t.Error(diff)
+				t.Errorf("the events (-want +got):\n%s", diff)
 			}
 		})
 	}

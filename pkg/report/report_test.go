@@ -172,7 +172,7 @@ func TestGolden(t *testing.T) {
 		want := everyState()
 		want.Version = report.PlanVersion
 		if diff := cmp.Diff(want, &back); diff != "" {
-			t.Error(diff)
+			t.Errorf("the plan from its JSON (-want +got):\n%s", diff)
 		}
 	})
 }

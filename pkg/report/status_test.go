@@ -239,7 +239,7 @@ func TestStatusViewJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(report.StatusView{Status: wrongStatus(), Daemon: served}, back); diff != "" {
-		t.Error(diff)
+		t.Errorf("the status from its JSON (-want +got):\n%s", diff)
 	}
 }
 

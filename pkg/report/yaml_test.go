@@ -115,6 +115,6 @@ summary:
   ignored: 0
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the YAML (-want +got):\n%s", diff)
 	}
 }

@@ -130,16 +130,16 @@ func TestReadFromADocument(t *testing.T) {
 	}
 	var have, other document
 	if err := json.Unmarshal([]byte(`{"key":"`+hidden+`"}`), &have); err != nil || have.Key.Reveal() != hidden || !have.None.IsZero() {
-		t.Error(err, have.Key.Reveal())
+		t.Errorf("read from JSON: %q, %v; want %q", have.Key.Reveal(), err, hidden)
 	}
 	if err := yaml.Unmarshal([]byte("key: "+hidden+"\n"), &other); err != nil || other.Key.Reveal() != hidden || !other.None.IsZero() {
-		t.Error(err, other.Key.Reveal())
+		t.Errorf("read from YAML: %q, %v; want %q", other.Key.Reveal(), err, hidden)
 	}
 	if err := json.Unmarshal([]byte(`{"key":"[secret]"}`), &have); err == nil {
 		t.Error("a mark was taken for a secret")
 	}
 	var content struct{ B, None secret.Bytes }
 	if err := json.Unmarshal([]byte(`{"B":"aGk=","None":null}`), &content); err != nil || string(content.B) != "hi" || content.None != nil {
-		t.Error(err, string(content.B))
+		t.Errorf("bytes from JSON: %q, %v; want \"hi\"", content.B, err)
 	}
 }

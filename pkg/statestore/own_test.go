@@ -94,7 +94,7 @@ func TestDirectoryBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := trusting(t, filepath.Join(elsewhere, "current"), trust.Policy{}); err == nil || !strings.Contains(err.Error(), elsewhere+" belongs to user 4242") {
-		t.Error(err)
+		t.Errorf("got %v, want that %s belongs to user 4242", err, elsewhere)
 	}
 	t.Setenv("SUDO_UID", "4242")
 	if err := trusting(t, filepath.Join(elsewhere, "current"), trust.Policy{}); err != nil {
@@ -104,7 +104,7 @@ func TestDirectoryBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := trusting(t, filepath.Join(elsewhere, "current"), trust.Policy{}); err == nil || !strings.Contains(err.Error(), "belongs to user 4243") {
-		t.Error(err)
+		t.Errorf("got %v, want that it belongs to user 4243", err)
 	}
 }
 

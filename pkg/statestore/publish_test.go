@@ -249,7 +249,7 @@ func TestPublishIntoADirectory(t *testing.T) {
 	mustFetch(t, openIn(dir)(t, storetest.Cluster), statestore.Revision{})
 	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), []byte("mine"))
 	if _, err := publisher.Publish(t.Context(), sink, p); err == nil || !strings.Contains(err.Error(), `read what is there: what is read as its manifest begins with "mine"`) {
-		t.Error(err)
+		t.Errorf("published over another file: %v; want an error that quotes it", err)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestRemoteRequests(t *testing.T) {
 
 	for range 3 {
 		if _, err := s.Fetch(t.Context(), boot.Revision); !errors.Is(err, statestore.ErrNotModified) {
-			t.Error(err)
+			t.Errorf("fetched again: %v; want %v", err, statestore.ErrNotModified)
 		}
 	}
 	asked(t, source, "=manifest", "=manifest", "=manifest")

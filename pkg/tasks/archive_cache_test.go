@@ -85,7 +85,7 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 	for range 2 {
 		err := a.Apply(t.Context(), h, plan(t, a, h.Live.View()))
 		if err == nil || !strings.Contains(err.Error(), "put the archive with sha256") {
-			t.Fatal(err)
+			t.Fatalf("got %v, want where to put the archive", err)
 		}
 		said := strings.Contains(err.Error(), "kept copies of its files were damaged, and were deleted: ") &&
 			strings.Contains(err.Error(), kept[len(root):]+" is damaged")

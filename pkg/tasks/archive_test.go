@@ -107,11 +107,11 @@ func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
 	ok(t, os.WriteFile(loopback, []byte("tampered"), 0o755))
 	c := converge(t, h, a)
 	if len(c.Items) != 1 || c.Reason != "content differs" || c.Items[0].Key != "file:/opt/cni/bin/loopback" {
-		t.Errorf("%v, %s", lines(c), c.Reason)
+		t.Errorf("one changed member: %v, %s; want loopback, content differs", lines(c), c.Reason)
 	}
 	ok(t, os.Remove(loopback), os.Symlink("bridge", loopback))
 	if c := converge(t, h, a); len(c.Items) != 1 || c.Reason != "is a symlink" {
-		t.Errorf("%v, %s", lines(c), c.Reason)
+		t.Errorf("a symlink: %v, %s; want one change of a symlink", lines(c), c.Reason)
 	}
 	wantFile(t, loopback, "loopback", 0o755, 0)
 	ok(t, unix.Stat(bridge, &after))
@@ -128,7 +128,7 @@ func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
 	}
 	ok(t, os.RemoveAll(root+"/var/lib/netwright"))
 	if c := converge(t, h, a); c.Reason != "there is no record of what cni-plugins v1 has" || len(c.Items) != 2 {
-		t.Errorf("%v, %s", lines(c), c.Reason)
+		t.Errorf("no record: %v, %s; want both members", lines(c), c.Reason)
 	}
 	ok(t, os.WriteFile(root+a.receiptPath(), []byte("{dama"), 0o644))
 	converge(t, h, a)

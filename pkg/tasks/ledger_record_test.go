@@ -66,7 +66,7 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 			kept := map[blob.Digest][]byte{}
 			for _, c := range contents {
 				if kept[c.Sum], err = c.Bytes(); err != nil || c.Sum != sha256.Sum256(kept[c.Sum]) {
-					t.Fatal(c.Sum, err)
+					t.Fatalf("content %s: %v; want bytes with that sum", c.Sum, err)
 				}
 			}
 			read := func(d blob.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
@@ -75,7 +75,7 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(task, got, compare, addr); diff != "" {
-				t.Error(diff)
+				t.Errorf("the task from the ledger (-want +got):\n%s", diff)
 			}
 			again, _, err := Record(got)
 			if err != nil || !again.Same(r) {
@@ -114,6 +114,6 @@ func TestRecordsKeepTheirBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), have.String()); diff != "" {
-		t.Error(diff)
+		t.Errorf("the recorded form (-want +got):\n%s", diff)
 	}
 }

@@ -137,7 +137,7 @@ func TestAddress(t *testing.T) {
 		pending.Add(plan(t, link, h.Live.View()).Pending...)
 		wantLines(t, plan(t, v4, pending.Over(h.Live.View())), "+ address:cbr0/10.96.1.1/24")
 		if diff := cmp.Diff([]graph.Key{"link:cbr0"}, v4.needs()); diff != "" {
-			t.Error(diff)
+			t.Errorf("what the address needs (-want +got):\n%s", diff)
 		}
 
 		converge(t, h, link)
@@ -158,7 +158,7 @@ func TestAddress(t *testing.T) {
 		}
 		shown := ns.Run("ip", "addr", "show", "cbr0", "scope", "global")
 		if strings.Count(shown, "inet") != 2 || !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "fd00:1::1/64") {
-			t.Error(shown)
+			t.Errorf("two addresses are wanted, 10.96.1.1/24 and fd00:1::1/64: %s", shown)
 		}
 		// The kernel removes a second address of a network with the first one, and the task keeps
 		// it (pkg/host/rtnl/addresses.go, DelAddress).
@@ -167,7 +167,7 @@ func TestAddress(t *testing.T) {
 		ns.Run("ip", "addr", "add", "10.96.1.2/28", "dev", "cbr0")
 		converge(t, h, v4)
 		if shown := ns.Run("ip", "-4", "addr", "show", "cbr0"); !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "10.96.1.2/28") {
-			t.Error(shown)
+			t.Errorf("10.96.1.1/24 and 10.96.1.2/28 are wanted: %s", shown)
 		}
 	})
 }
@@ -186,7 +186,7 @@ func TestRoute(t *testing.T) {
 		moved.Gateway, moved.MTU = netip.MustParseAddr("192.0.2.13"), 1400
 		wantLines(t, converge(t, h, moved), "~ route:254/10.96.2.0/24, via 192.0.2.12→192.0.2.13, mtu →1400")
 		if got := ns.Run("ip", "route", "show", "proto", "149"); strings.TrimSpace(got) != "10.96.2.0/24 via 192.0.2.13 dev up0 mtu 1400" {
-			t.Error(got)
+			t.Errorf("one route by 192.0.2.13 with mtu 1400 is wanted: %s", got)
 		}
 		v6 := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("fd00:2::/64"), Gateway: netip.MustParseAddr("2001:db8::12"), Link: "up0"}}
 		wantLines(t, converge(t, h, v6), "+ route:254/fd00:2::/64, via →2001:db8::12, dev →up0")

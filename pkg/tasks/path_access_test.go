@@ -78,7 +78,7 @@ func TestDirectory(t *testing.T) {
 	c = converge(t, h, d)
 	wantLines(t, c, "~ file:/var/lib/calico, mode 0750→1777, owner 777:778→root:root")
 	if c.Reason != "mode and owner differ" {
-		t.Error(c.Reason)
+		t.Errorf("the reason is %q, want \"mode and owner differ\"", c.Reason)
 	}
 	ok(t, os.Symlink("/var/lib/calico", root+"/opt"), os.Symlink("var", root+"/run"), os.Symlink("nowhere", root+"/gone"), os.WriteFile(root+"/file", nil, 0o644), os.Symlink("loop", root+"/loop"))
 	if c := plan(t, Directory{Path: "/opt", Mode: 0o1777}, h.Live.View()); c != nil {

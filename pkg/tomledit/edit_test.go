@@ -37,7 +37,7 @@ func TestSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), string(edit.Text)); diff != "" {
-				t.Error(diff)
+				t.Errorf("the edited file (-want +got):\n%s", diff)
 			}
 			again, err := Setting{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/ours.d"}.Set(edit.Text)
 			if err != nil || !again.Same {

@@ -104,7 +104,7 @@ func TestWhatPeersSayAfterAChange(t *testing.T) {
 					t.Errorf("failed: %s, want %s", failed, c.failed)
 				}
 				if diff := cmp.Diff(c.proved, reached); diff != "" {
-					t.Error(diff)
+					t.Errorf("ports that peers reached (-want +got):\n%s", diff)
 				}
 			})
 		})

@@ -27,7 +27,7 @@ peers:
   answer: [10.0.0.0/16, fd00::/64]
 `)})
 	if len(diags) > 0 {
-		t.Fatal(diags)
+		t.Fatalf("a right file has errors: %v", diags)
 	}
 	if a.Store != "s3://bucket/prefix" || a.Cluster != "demo.example.com" || a.NodeGroup != "nodes" || a.Node != "node-1" || a.Interval != 90*time.Second ||
 		len(a.Pin) != 64 || !a.InsecureUnsigned || len(a.TrustedKeys) != 1 || a.Metrics != "[::1]:9100" || a.NodeStatus != Off {

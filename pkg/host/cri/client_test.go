@@ -134,7 +134,7 @@ func TestAskCRIO(t *testing.T) {
 		go both.Serve(l)
 		t.Cleanup(func() { _ = both.Close() })
 		if got, err := askCRI(t.Context(), socket, time.Minute); err != nil || got.Info["toml"] != want {
-			t.Errorf("%s: %+v, %v", path, got, err)
+			t.Errorf("%s: %+v, %v; want toml %s", path, got, err, want)
 		}
 	}
 }

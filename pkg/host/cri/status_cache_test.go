@@ -83,7 +83,7 @@ func TestAnotherRuntime(t *testing.T) {
 	first := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, version: "v1"}
 	r := NewStatusCache()
 	if _, known, err := r.Status(t.Context(), serveCRI(t, first, &cri.RuntimeService_ServiceDesc)); err != nil || !known {
-		t.Fatal(known, err)
+		t.Fatalf("the first status: known %t, %v; want a known one", known, err)
 	}
 	if s, known, err := r.Status(t.Context(), socketDir(t)+"/none.sock"); err == nil || known {
 		t.Errorf("Status returns %+v, %t, %v", s, known, err)

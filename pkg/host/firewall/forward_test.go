@@ -56,14 +56,14 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 				return out
 			}
 			if diff := cmp.Diff(map[string]string{"ip": "accept", "ip6": "accept"}, policies()); diff != "" {
-				t.Error(diff)
+				t.Errorf("the policies (-want +got):\n%s", diff)
 			}
 			passes(t, l.pod1, l.node2, farPodIP, pod1IP)
 			for _, line := range c.make {
 				run(line)
 			}
 			if diff := cmp.Diff(map[string]string{"ip": "drop", "ip6": "drop"}, policies()); diff != "" {
-				t.Error(diff)
+				t.Errorf("the policies (-want +got):\n%s", diff)
 			}
 			blocked(t, l.pod1, l.node2, farPodIP)
 			blocked(t, l.node2, l.pod1, pod1IP6)
@@ -92,7 +92,7 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 					}
 				}
 				if diff := cmp.Diff(c.chains, names); diff != "" {
-					t.Error(diff)
+					t.Errorf("the chains (-want +got):\n%s", diff)
 				}
 			})
 			passes(t, l.pod1, l.node2, farPodIP, pod1IP)

@@ -25,7 +25,7 @@ func TestIPSetsAreListedAndDestroyedByName(t *testing.T) {
 		sets, err := h.IPSets(ctx)
 		noError(t, err)
 		if diff := cmp.Diff([]string{"cali40s:abc", "in-use", "weave-$*(];|"}, sets); diff != "" {
-			t.Error(diff)
+			t.Errorf("the sets (-want +got):\n%s", diff)
 		}
 		for range 2 {
 			noError(t, h.DelIPSet(ctx, "cali40s:abc"))
@@ -59,7 +59,7 @@ func TestTablesOfEveryFamily(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+			t.Errorf("the tables (-want +got):\n%s", diff)
 		}
 		for range 2 {
 			noError(t, h.DelTable(ctx, "ip", "calico"))
@@ -69,6 +69,6 @@ func TestTablesOfEveryFamily(t *testing.T) {
 	got := strings.Split(strings.TrimSpace(ns.Run("nft", "list tables")), "\n")
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"table bridge other", "table inet kindnet-ipmasq", "table ip6 calico"}, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("the tables (-want +got):\n%s", diff)
 	}
 }

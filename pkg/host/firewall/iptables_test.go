@@ -159,7 +159,7 @@ func TestRemoveIPTTakesWhatIsNamedAndNothingElse(t *testing.T) {
 			slices.Sort(left)
 			slices.Sort(want)
 			if diff := cmp.Diff(want, left); diff != "" {
-				t.Error(diff)
+				t.Errorf("what is left (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -77,7 +77,7 @@ func TestAFileThatIsMountedIsLeft(t *testing.T) {
 		"plan of a removal": func() error { return h.Removable("/covered") },
 	} {
 		if err := do(); !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "findmnt /covered") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v; want EBUSY and the advice findmnt", what, err)
 		}
 		sameTree(t, root, before)
 	}

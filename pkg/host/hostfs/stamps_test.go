@@ -66,7 +66,7 @@ func TestSettled(t *testing.T) {
 			continue
 		}
 		for _, name := range wrong {
-			t.Error(name)
+			t.Errorf("%s is wrong of a file that changes now", name)
 		}
 		return
 	}

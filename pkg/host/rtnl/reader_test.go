@@ -194,7 +194,7 @@ func TestDelLinkRefusesWhatCutsTheNodeOff(t *testing.T) {
 		ups, err := h.Uplinks(ctx)
 		ok(t, err)
 		if diff := cmp.Diff([]string{"up0"}, ups); diff != "" {
-			t.Error(diff)
+			t.Errorf("the uplinks (-want +got):\n%s", diff)
 		}
 	})
 	ns.Run("ip", "link", "show", "up0")
@@ -266,7 +266,7 @@ func TestAddresses(t *testing.T) {
 		want := []Address{{Link: "cbr0", Prefix: v4, Scope: "global", Label: "cbr0"}, {Link: "cbr0", Prefix: v6, Scope: "global"}}
 		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 			cmpopts.IgnoreSliceElements(func(a Address) bool { return a.Scope == "link" })); diff != "" {
-			t.Error(diff)
+			t.Errorf("the addresses (-want +got):\n%s", diff)
 		}
 		all, err := h.Addresses(ctx, "")
 		ok(t, err)

@@ -166,7 +166,7 @@ func TestRoutesOfOthersStay(t *testing.T) {
 		ok(t, h.ReplaceRoute(ctx, r))
 		shown := ns.Run("ip", "route")
 		if !strings.Contains(shown, "10.2.0.0/24 via 192.0.2.99") || !strings.Contains(shown, "10.2.0.0/24 via 192.0.2.12 dev up0 proto 149 metric 50") {
-			t.Error(shown)
+			t.Errorf("routes by 192.0.2.99 and by 192.0.2.12 are wanted: %s", shown)
 		}
 	})
 }

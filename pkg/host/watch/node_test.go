@@ -48,7 +48,7 @@ func testWatchedUnits(t *testing.T) {
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
 			if deaf := w.Unwatched(); len(deaf) > 0 {
-				t.Fatal(deaf)
+				t.Fatalf("sources that are not watched: %v", deaf)
 			}
 			fence := func() { run(t, "systemctl", "daemon-reload") }
 			var before, after runtime.MemStats
@@ -96,7 +96,7 @@ func testWatchedUnits(t *testing.T) {
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}}) // the same again
 			if deaf := w.Unwatched(); len(deaf) > 0 {
-				t.Fatal(deaf)
+				t.Fatalf("sources that are not watched: %v", deaf)
 			}
 			run(t, "systemctl", "start", "sleeper.service")
 			awaitWake(t, w, Units, "sleeper.service")

@@ -91,7 +91,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
+		t.Errorf("the metrics (-want +got):\n%s", diff)
 	}
 	problems, err := promlint.New(strings.NewReader(got)).Lint()
 	if err != nil {

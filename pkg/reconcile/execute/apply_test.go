@@ -196,7 +196,7 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	}
 	want := map[string]report.State{"file:/first": report.Failed, "file:/a": report.Skipped, string(bellKey): report.Skipped}
 	if diff := cmp.Diff(want, states(got)); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	files, err := host.OpenFiles(host.Options{Root: root})
 	if err != nil {
@@ -289,7 +289,7 @@ func TestOnlyWhatWasPlannedIsDone(t *testing.T) {
 		t.Fatalf("err = %v; want changed since planned", err)
 	}
 	if diff := cmp.Diff(map[string]report.State{"file:/a": report.Failed, "file:/b": report.Done}, states(got)); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Join(root, "a")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was not planned was done: %v", err)
@@ -318,7 +318,7 @@ func TestWaitsAreNoErrorAndSilenceTheirDependents(t *testing.T) {
 	}
 	want := map[string]report.State{"file:/conf": report.Waits, "file:/late": report.Waits, "file:/b": report.Done}
 	if diff := cmp.Diff(want, states(got)); diff != "" {
-		t.Error(diff)
+		t.Errorf("the states (-want +got):\n%s", diff)
 	}
 	if got := readIn(t, root, "b"); got != "1" {
 		t.Errorf("the branch that waits for nothing was not done: %q", got)

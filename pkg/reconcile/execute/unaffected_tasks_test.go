@@ -59,7 +59,7 @@ func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 			done, err := Apply(ctx, planned, h, ledger.Load(h.Live.Files), Options{Log: zap.NewNop(), Fresh: c.fresh,
 				Refused: map[graph.Key]error{"file:/refused": graph.Permanent(os.ErrPermission)}})
 			if err != nil || done.Changes.Get("file:/changes") == nil || done.Changes.Get("file:/never") == nil {
-				t.Fatal(err, done)
+				t.Fatalf("applied: %v, %+v; want changes of /changes and /never", err, done)
 			}
 			if c.fresh {
 				plans[4] = c.want[4] // planned before the first change, or after it

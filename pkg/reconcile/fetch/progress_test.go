@@ -50,7 +50,7 @@ func TestObserved(t *testing.T) {
 			t.Errorf("told is %q", told)
 		}
 		if _, _, err := o.Open(t.Context(), "nothing"); err == nil || !last.Over || last.URL != "nothing" {
-			t.Errorf("%+v %v", last, err)
+			t.Errorf("nothing to open: %+v, %v; want an error and the end", last, err)
 		}
 	})
 }

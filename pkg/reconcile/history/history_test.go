@@ -34,6 +34,6 @@ func TestReadKeepsTheMachineID(t *testing.T) {
 		t.Fatalf("Read returns %v, %+v", err, past)
 	}
 	if text, err := json.Marshal(past); err != nil || strings.Contains(string(text), id) {
-		t.Errorf("%v: %s", err, text)
+		t.Errorf("the history has the machine-id: %v: %s", err, text)
 	}
 }

@@ -37,7 +37,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("a boot: %q", asked)
 	}
 	if _, err := s.Fetch(t.Context(), last); !errors.Is(err, statestore.ErrNotModified) {
-		t.Error(err)
+		t.Errorf("fetched again: %v; want %v", err, statestore.ErrNotModified)
 	}
 	if asked, sent := server.Taken(); !slices.Equal(asked, []string{"GET manifest 304"}) || sent != 0 {
 		t.Errorf("a look: %q with %d bytes", asked, sent)
@@ -297,7 +297,7 @@ func TestAssetResumes(t *testing.T) {
 		case c.ok && (err != nil || !bytes.Equal(got, content)):
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		case c.ok && !slices.Equal(asked, []string{"GET a 200", "GET a 206"}):
-			t.Errorf("%s: %q", name, asked)
+			t.Errorf("%s: asked %q, want GET a 200 and GET a 206", name, asked)
 		case !c.ok && !graph.IsTransient(err):
 			t.Errorf("%s: %d bytes, %v; want a transient error", name, len(got), err)
 		}

@@ -48,13 +48,13 @@ func TestMeter(t *testing.T) {
 	}
 	body, size, err := s.Open(ctx, "asset")
 	if err != nil || size != 7 {
-		t.Fatal(size, err)
+		t.Fatalf("opened: %d bytes, %v; want 7", size, err)
 	}
 	if all, err := io.ReadAll(body); err != nil || string(all) != "1234567" {
 		t.Errorf("ReadAll returns %q, %v, want %q", all, err, "1234567")
 	}
 	if _, _, err := s.Open(ctx, "gone"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+		t.Errorf("an object that is gone: %v; want %v", err, fs.ErrNotExist)
 	}
 	got, received := m.Counts()
 	if diff := cmp.Diff(map[string]int64{"read": 3, "not_modified": 3, "absent": 2, "failed": 1, "refused": 1}, got); diff != "" || received != 17 {

@@ -91,7 +91,7 @@ func TestPatienceAsLongAsAsked(t *testing.T) {
 		}
 		until := time.Now().Add(maxRetryAfter)
 		if err := get(p); !strings.Contains(err.Error(), "to wait until "+until.UTC().Format(time.RFC3339)) {
-			t.Error(err)
+			t.Errorf("got %v, want the time until which to wait", err)
 		}
 		time.Sleep(maxRetryAfter)
 		if err := get(p); err != nil || m.asked != 2 {

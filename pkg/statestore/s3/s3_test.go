@@ -262,7 +262,7 @@ func TestVersion(t *testing.T) {
 			continue
 		}
 		if _, err := s.Fetch(t.Context(), got.Revision); !errors.Is(err, statestore.ErrNotModified) {
-			t.Error(err)
+			t.Errorf("fetched again: %v; want %v", err, statestore.ErrNotModified)
 		}
 	}
 }

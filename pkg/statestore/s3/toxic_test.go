@@ -103,7 +103,7 @@ func TestToxic(t *testing.T) {
 			case len(asked) > c.want.requests:
 				t.Errorf("%d requests: %q", len(asked), asked)
 			case c.want.text == "" && (err != nil || got.Generation != 2):
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("got %v, %v; want generation 2", got, err)
 			case c.want.text != "" && (err == nil || graph.IsTransient(err) != c.want.transient || !strings.Contains(err.Error(), c.want.text) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "file does not exist")):
 				t.Errorf("%v (transient %t); want %q", err, graph.IsTransient(err), c.want.text)
 			}

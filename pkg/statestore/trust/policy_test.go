@@ -200,7 +200,7 @@ func TestParseKey(t *testing.T) {
 		}
 	}
 	if _, err := ParseKey("nonsense", "agent.yaml:4:5"); err == nil || !strings.Contains(err.Error(), "agent.yaml:4:5") {
-		t.Error(err)
+		t.Errorf("a key that is none: %v; want its place agent.yaml:4:5", err)
 	}
 }
 

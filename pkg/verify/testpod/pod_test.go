@@ -109,7 +109,7 @@ func reachable(t *testing.T, p *Pod, hostPort string) {
 	defer c.Close()
 	answer := make([]byte, 3)
 	if _, err := c.Read(answer); err != nil || string(answer) != "pod" {
-		t.Errorf("%q, %v", answer, err)
+		t.Errorf("the answer: %q, %v; want \"pod\"", answer, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestTheHeadOfALargeFileIsReadAlone(t *testing.T) {
 		err := Read(files, "/x", "After", "}", &h)
 		switch {
 		case (err != nil) != c.broken:
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("%s: %v; want an error: %t", c.what, err, c.broken)
 		case c.broken:
 		case h.Of != "us" || (h.Last == 0) != c.alone:
 			t.Errorf("%s: of %q, %d read of what comes last", c.what, h.Of, h.Last)
