@@ -83,9 +83,9 @@ func (l *Live) searchWriters(ctx context.Context, things []string, seen chan<- s
 			case open[thing]:
 				continue
 			case strings.HasPrefix(thing, "/") && hasOpen(dir, thing):
-				open[thing], s.Text = true, l.processText(ctx, dir, pid)+" has it open"
+				open[thing], s.Text = true, l.processText(ctx, dir, pid)+", which has it open"
 			case !named[thing] && commandNames(dir, thing):
-				named[thing], s.Text = true, "probably "+l.processText(ctx, dir, pid)+", whose command names it,"
+				named[thing], s.Text = true, "probably "+l.processText(ctx, dir, pid)+", whose command names it"
 			default:
 				continue
 			}
@@ -211,6 +211,9 @@ func commandNames(proc, thing string) bool {
 		return true
 	}
 	root, err := hostpath.Open(proc + "/root") // as the process sees it
+	if errors.Is(err, fs.ErrPermission) && !slices.ContainsFunc(groupsOf(proc), containerOf().MatchString) {
+		root, err = hostpath.Open("/") // the process has more privileges than this one
+	}
 	if err != nil {
 		return false
 	}

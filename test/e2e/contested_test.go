@@ -10,10 +10,11 @@ import (
 )
 
 // Three units change a sysctl, a file and a route again after each repair, as long as they run. The
-// log says so once and names each unit. The agent gives the sysctl and the file up after three
-// repairs. It repairs the route for ever, since pods need it, and the node is critical. Meanwhile
-// it repairs everything else. A restart of the agent does not begin new repairs. When the units are
-// gone, the agent repairs all three at once, without a command.
+// log says so once and names each unit, also the one whose command is only a script: the line is
+// pkg/host/writing_programs.go, commandNames (ErrPermission). The agent gives the sysctl and the
+// file up after three repairs. It repairs the route for ever, since pods need it, and the node is
+// critical. Meanwhile it repairs everything else. A restart of the agent does not begin new
+// repairs. When the units are gone, the agent repairs all three at once, without a command.
 func TestFightsAreGivenUp(t *testing.T) {
 	t.Parallel() // the test waits for repairs that are due
 	ctx := t.Context()
@@ -27,9 +28,11 @@ func TestFightsAreGivenUp(t *testing.T) {
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
 		Files: map[string]string{
 			"/etc/netwright/agent.yaml":                "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\ninterval: 5s\n",
-			"/etc/systemd/system/fight-sysctl.service": loop("echo 1 >/proc/sys/" + strings.ReplaceAll(key, ".", "/")),
-			"/etc/systemd/system/fight-file.service":   loop("echo theirs >/etc/fought"),
-			"/etc/systemd/system/fight-route.service":  loop("ip route del " + peerRoute + " 2>/dev/null"),
+			"/etc/systemd/system/fight-sysctl.service": "[Service]\nExecStart=/usr/local/sbin/fight\n",
+			"/usr/local/sbin/fight": "#!/bin/sh\nwhile :; do echo 1 >/proc/sys/" + strings.ReplaceAll(key, ".", "/") +
+				"; sleep 0.2; done\n",
+			"/etc/systemd/system/fight-file.service":  loop("echo theirs >/etc/fought"),
+			"/etc/systemd/system/fight-route.service": loop("ip route del " + peerRoute + " 2>/dev/null"),
 		},
 	}))
 	n.Must(ctx, "netwright", "--once")
