@@ -190,7 +190,7 @@ func repairedText(w io.Writer, list []history.Repaired) {
 		}
 		who := ""
 		if r.Writer != "" {
-			who = " (" + r.Writer + " writes it too)"
+			who = " (the other writer is " + r.Writer + ")"
 		}
 		fmt.Fprintf(w, "  %-9d%-22s%-22s%s%s\n", r.Repairs, report.Stamp(r.First), last, r.Key, who)
 	}

@@ -116,7 +116,7 @@ func (e *events) keys(before, after []KeyStatus) {
 		if kind, tell := becomes[k.State]; tell && was[k.Key] != k.State {
 			text := k.Text
 			if k.Writer != "" {
-				text += "; " + k.Writer + " writes it too"
+				text += "; the other writer is " + k.Writer
 			}
 			e.add(kind, k.Key, text)
 		}

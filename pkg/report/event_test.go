@@ -33,7 +33,7 @@ func TestEvents(t *testing.T) {
 		{"a key does not fail any more", report.Status{Keys: []report.KeyStatus{fails}}, report.Status{}, nil, []report.Event{{At: at, Kind: report.EventRight, Key: "file:/a", Text: "was failing"}}},
 		{"a key was repaired before", report.Status{Keys: []report.KeyStatus{{Key: "file:/a", State: report.KeyRepaired}}}, report.Status{}, nil, nil},
 		{"contested", report.Status{}, report.Status{Keys: []report.KeyStatus{fought}}, nil,
-			[]report.Event{{At: at, Kind: report.EventContested, Key: "sysctl:x", Text: "changed 5 times; tuned.service writes it too"}}},
+			[]report.Event{{At: at, Kind: report.EventContested, Key: "sysctl:x", Text: "changed 5 times; the other writer is tuned.service"}}},
 		{"a configuration waits, and is taken", report.Status{Configuration: report.Configuration{Generation: 2, Digest: "aaa"}, Waiting: &report.Waiting{Generation: 3, Digest: "abc", Class: "restart", Reason: "auto is reload"}},
 			report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil,
 			[]report.Event{{At: at, Kind: report.EventConfigured, Text: "generation 3 (abc) is in force"}}},

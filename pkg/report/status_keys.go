@@ -103,7 +103,7 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 	}
 	writer, text := "", ""
 	if k.Writer != "" {
-		writer = "; " + k.Writer + " writes it too"
+		writer = "; the other writer is " + k.Writer
 	}
 	if k.Text != "" {
 		text = ": " + k.Text

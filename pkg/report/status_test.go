@@ -184,7 +184,7 @@ func TestStatusSays(t *testing.T) {
 		"a key waits for its next repair": {func(s *report.Status) {
 			s.Keys = []report.KeyStatus{{Key: "sysctl:net.ipv4.tcp_tw_reuse", State: report.KeyWaiting, Since: before(6 * time.Second), Count: 3,
 				Writer: "/etc/sysctl.d/99-zz.conf", Text: "its next repair at 12:01: somebody changed it back"}}
-		}, []string{"for 6s: its next repair at 12:01: somebody changed it back; /etc/sysctl.d/99-zz.conf writes it too\n",
+		}, []string{"for 6s: its next repair at 12:01: somebody changed it back; the other writer is /etc/sysctl.d/99-zz.conf\n",
 			"→ stop the other writer, or leave the key to it: spec.drift.sysctl: ignore"}, []string{"repaired 3 times"}},
 	} {
 		s := rightStatus()

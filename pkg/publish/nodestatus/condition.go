@@ -59,7 +59,7 @@ func judge(s *report.Status) verdict {
 					text = k.Key + ": " + k.Means + ": " + k.Text
 				}
 				if k.Writer != "" {
-					text += "; " + k.Writer + " writes it too"
+					text += "; the other writer is " + k.Writer
 				}
 				return verdict{kube.False, of.reason, text}
 			}

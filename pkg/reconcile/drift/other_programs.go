@@ -36,12 +36,15 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	}
 	found := h.Live.Writers(ctx, slices.Sorted(maps.Values(sought)))
 	for key, thing := range sought {
-		note := d.found.Note(key)
-		note.By = found[thing].WriterID
-		if who := found[thing].Text; who != "" {
-			note.Writer = strings.TrimSuffix(who, ",")
-		} else if who := supposed(key, h); who != "" {
-			note.Writer = who
+		note, who := d.found.Note(key), found[thing]
+		if who.Text == "" {
+			who.Text = supposed(key, h)
+		}
+		switch {
+		case who.Text != "":
+			note.Writer, note.By = who.Text, who.WriterID
+		case d.gone(note):
+			note.Writer, note.By = note.Writer+" (ended since)", host.WriterID{}
 		}
 	}
 }
