@@ -33,7 +33,7 @@ func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	came := was.addedSince(now)
+	came := was.renumbered(now.Links).addedSince(now)
 	var errs []error
 	for _, name := range came.links {
 		if err := w.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // cannot be removed
@@ -158,6 +158,7 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 	if err != nil {
 		return nil, err
 	}
+	was = was.renumbered(now.Links)
 	amiss := map[int][]string{} // by link
 	note := func(link int, what string) {
 		if !slices.Contains(amiss[link], what) {

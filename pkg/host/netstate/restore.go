@@ -31,7 +31,9 @@ func (w *Writer) Restore(ctx context.Context, was State, made Made) error {
 			errs = append(errs, w.delMade(ctx, name))
 		}
 	}
-	errs = append(errs, w.restoreNames(ctx, was), w.restoreLinks(ctx, was, made.Links))
+	now, err := w.net.Links(ctx)
+	was = was.renumbered(now)
+	errs = append(errs, err, w.restoreNames(ctx, was), w.restoreLinks(ctx, was, made.Links))
 	errs = append(errs, restoreQdiscs(ctx, was))
 	cost, err := w.restoreAddresses(ctx, was, made.Addresses)
 	errs = append(errs, err, restoreRules(ctx, was))

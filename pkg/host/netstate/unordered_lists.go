@@ -21,7 +21,7 @@ type table struct {
 var tables = []table{
 	{"ip -M route", listMPLS, ofMPLS, unix.RTM_NEWROUTE, unix.RTM_DELROUTE, unix.NLM_F_CREATE | unix.NLM_F_EXCL},
 	{"bridge mdb", listGroups, ofGroup, unix.RTM_NEWMDB, unix.RTM_DELMDB, unix.NLM_F_CREATE | unix.NLM_F_REPLACE},
-	{command: "wg show", list: listWireGuard, of: ofWireGuard},
+	{command: wireGuardTable, list: listWireGuard, of: ofWireGuard},
 }
 
 // changeEntry adds or removes an entry.

@@ -16,6 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
+// wireGuardTable is the name of the list of WireGuard links.
+const wireGuardTable = "wg show"
+
 // listWireGuard lists one entry for each WireGuard link, with a digest of its keys, ports and
 // peers, because a journal must not contain keys. Without such a link the kernel is not asked: the
 // request would load the module.
