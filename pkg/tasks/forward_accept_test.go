@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
+// Chains that drop by policy get the rules. firewalld's table for its reload does not: firewalld
+// removes it at once. The line that keeps it: pkg/host/firewall/forward_nft.go, nftForward
+// (reloadTable).
 func TestForwardAccept(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
@@ -21,7 +24,8 @@ func TestForwardAccept(t *testing.T) {
 		ns.Run("ip6tables-nft", "-P", "FORWARD", "DROP")
 		ns.Run("nft", "add table inet fw; add chain inet fw f { type filter hook forward priority 5; policy drop; };"+
 			"add table inet fine; add chain inet fine f { type filter hook forward priority 5; policy accept; };"+
-			"add table inet in; add chain inet in f { type filter hook input priority 5; policy drop; }")
+			"add table inet in; add chain inet in f { type filter hook input priority 5; policy drop; };"+
+			"add table inet firewalld_policy_drop; add chain inet firewalld_policy_drop filter_forward { type filter hook forward priority 10; policy drop; }")
 		wantLines(t, converge(t, h, v4), "+ forward:cbr0, ip filter FORWARD policy drop→accepts cbr0, inet fw f policy drop→accepts cbr0")
 		wantLines(t, converge(t, h, both), "+ forward:cbr0, ip6 filter FORWARD policy drop→accepts cbr0")
 		if got := ns.Run("nft", "list", "ruleset"); strings.Count(got, `accept comment "netwright"`) != 6 {

@@ -12,6 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// reloadTable is firewalld's own table while it starts or reloads: the table drops new connections,
+// and firewalld removes it when its rules are there. Nobody else adds rules to it or restores it.
+// https://github.com/firewalld/firewalld/blob/v1.3.3/src/firewall/core/nftables.py
+const reloadTable = "firewalld_policy_drop"
+
 // nftForward lists the base chains of nf_tables at the forward hook. It lists none if nf_tables is
 // not loaded.
 func (n *Reader) nftForward(ctx context.Context) ([]ForwardChain, error) {
@@ -23,7 +28,7 @@ func (n *Reader) nftForward(ctx context.Context) ([]ForwardChain, error) {
 		var out []ForwardChain
 		for _, c := range chains {
 			family := tableFamily(c.in.family)
-			if !slices.Contains(ipFamilies, family) || c.Hook != "forward" || c.Type != "filter" {
+			if !slices.Contains(ipFamilies, family) || c.Hook != "forward" || c.Type != "filter" || c.in.name == reloadTable {
 				continue
 			}
 			found := ForwardChain{Backend: BackendNFT, Family: family, Table: c.in.name, Name: c.Name, Policy: c.Policy}

@@ -19,7 +19,7 @@ import (
 // RuleSet is everything in nf_tables, as messages of the kernel, like [netstate.State] for the
 // network. So objects are restored with all attributes, also unknown ones. No program is needed to
 // read or restore it. A table that is owned by a process is left out: the kernel removes it with
-// the process.
+// the process. So is firewalld's table for its reload.
 type RuleSet struct {
 	Tables []SetTable `json:"tables"`
 }
@@ -92,8 +92,9 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 		return nil, err
 	}
 	for _, m := range answers {
-		if m.family != 0 && sys.Attribute(m.body, nftTableOwner) == nil {
-			tables = append(tables, SetTable{Family: m.family, Name: sys.AttributeText(m.body, unix.NFTA_TABLE_NAME),
+		name := sys.AttributeText(m.body, unix.NFTA_TABLE_NAME)
+		if m.family != 0 && sys.Attribute(m.body, nftTableOwner) == nil && name != reloadTable {
+			tables = append(tables, SetTable{Family: m.family, Name: name,
 				Table: sys.WithoutAttributes(m.body, unix.NFTA_TABLE_USE, nftTableHandle)})
 		}
 	}

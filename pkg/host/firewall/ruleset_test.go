@@ -146,6 +146,30 @@ iptables-nft -t nat -A POSTROUTING -s 172.31.0.0/24 ! -o br-0123456789ab -j MASQ
 	})
 }
 
+// firewalld's table for its reload drops all new connections. An undo neither creates it, where the
+// rule set was read in the middle of a reload, nor removes it below firewalld. The line that keeps
+// it: ruleset.go, ruleSet (reloadTable).
+func TestRestoreRuleSetLeavesFirewalldsReload(t *testing.T) {
+	needs.Tool(t, "nft")
+	const reloads = "add table inet firewalld_policy_drop; add chain inet firewalld_policy_drop filter_input { type filter hook input priority 9; policy drop; }"
+	for _, c := range [][2]string{{reloads, "delete table inet firewalld_policy_drop"}, {"add table inet own", reloads}} {
+		ns := netns.New(t)
+		ns.Run("nft", c[0])
+		ns.Do(func() {
+			h, ctx := openTest(), t.Context()
+			was, err := h.RuleSet(ctx)
+			noError(t, err)
+			ns.Run("nft", c[1])
+			theirs := rulesNow(ns)
+			_, err = h.RestoreRuleSet(ctx, was)
+			noError(t, err)
+			if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" {
+				t.Errorf("%s (-theirs +after):\n%s", c[1], diff)
+			}
+		})
+	}
+}
+
 // Tables of every kind that people make are restored whole, also if the kernel lists a part in a
 // form that it does not accept. The lines that keep it: ruleset.go, ruleMessage and
 // elementMessage; ruleset.go, elements.
