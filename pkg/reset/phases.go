@@ -96,14 +96,13 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 
 // do removes and restores. Each task looks at the host again, because much may be gone since the
 // plan.
-func (h *phase) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
+func (h *phase) do(ctx context.Context, to *host.Host, led *ledger.Ledger, opt execute.Options) (err error) {
 	for _, w := range []*changes.Work{&h.gone, &h.back} {
 		if w.Graph == nil {
 			continue
 		}
 		w.Rep = tasks.Report{}
-		if *w, err = execute.Apply(ctx, *w, to, r.led,
-			execute.Options{Log: p.Session.Log, Admission: r.guard, Hooks: p.Hooks}); err != nil {
+		if *w, err = execute.Apply(ctx, *w, to, led, opt); err != nil {
 			return err
 		}
 	}
@@ -121,14 +120,13 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 	}
 	h.Files.RemoveStale(dirs) // also files of a killed reset that had staged all of them
 	planned := r.report(report.Planned)
-	r.guard = g
-	err := r.risky.do(guarded, r, p, h)
+	opt := execute.Options{Log: p.Session.Log, Admission: g, Hooks: p.Hooks}
+	err := r.risky.do(guarded, h, r.led, opt)
 	if undone := g.Finish(guarded, nil); undone != nil {
 		return planned.NotApplied(undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
 	}
-	r.guard = nil
 	if err == nil {
-		err = r.rest.do(ctx, r, p, h)
+		err = r.rest.do(ctx, h, r.led, opt)
 	}
 	if err != nil {
 		return nil, err

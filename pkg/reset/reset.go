@@ -20,7 +20,6 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
-	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
@@ -117,7 +116,6 @@ type resetting struct {
 	led         *ledger.Ledger
 	ownership   *ownership.Transaction
 	pruning     *ownership.Removals
-	guard       *guard.Guard // of the current phase; nil: it cannot cut the node off
 	risky, rest phase
 }
 

@@ -56,7 +56,6 @@ var fieldsOwn = map[string]string{
 	"pkg/reconcile/guard.Guard":                 "its package has the name",
 	"pkg/reconcile/guard.guard":                 "its package has the name",
 	"pkg/report.Field.After":                    "the value after, beside the one before",
-	"pkg/reset.resetting.guard":                 "a guard.Guard",
 	"pkg/statestore/publisher.Difference.After": "the object after, beside the one before",
 	"pkg/tasks.Field.After":                     "the value after, beside the one before",
 	"pkg/tasks.Item.After":                      "the content after, beside the one before",
