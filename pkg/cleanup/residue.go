@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Residue lists what a network leaves on a node, each thing by its exact name and mark. Nothing is
 // flushed, and what only looks similar stays. Package network has the data, and [tasks.Cleanup]
-// removes the things. Patterns are those of [path.Match].
+// removes the things. Package networks has the fields of the selectors, because documents can set
+// most of them. Patterns are those of [path.Match].
 type Residue struct {
 	Units   []string         `json:"units,omitempty"`
 	Uplinks []UplinkSelector `json:"moved,omitempty"` // the machine's addresses that the network moved to its own link
@@ -78,130 +80,51 @@ type RenamedSelector struct {
 
 // ProgramSelector matches attached eBPF programs on any link of the machine, including its
 // devices.
-type ProgramSelector struct {
-	Hook string `json:"hook"` // one of [residue.HookTC] …
-	Name string `json:"name"` // a pattern; the kernel keeps 15 characters of a program's name, tc keeps all
-}
+type ProgramSelector networks.CustomProgram
 
 // ChainSelector matches iptables chains, or rules in chains of other owners. With Chain alone it
 // matches the chains of that name, with their content and every rule that leads to them. With any
 // other field it matches rules in chains of that name ("" is any) that fit all set fields. It
 // never matches portmap's chains, which several networks share; see [Residue.Portmap].
-type ChainSelector struct {
-	Table   string `json:"table,omitempty"`   // "" any
-	Chain   string `json:"chain,omitempty"`   // a pattern
-	Comment string `json:"comment,omitempty"` // a pattern for one of its comments
-	Target  string `json:"target,omitempty"`  // a pattern
-	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"; pattern
-	Out     string `json:"out,omitempty"`     // a pattern
-	Set     string `json:"set,omitempty"`     // a pattern for an ipset that the rule matches
-}
+type ChainSelector networks.CustomChain
 
 // IPVSSelector matches IPVS services that fit all set fields.
-type IPVSSelector struct {
-	Link   string `json:"link,omitempty"`   // its address is an address of this link
-	Pods   bool   `json:"pods,omitempty"`   // it has servers, and all their addresses are pods'
-	Unless string `json:"unless,omitempty"` // a link that shows that IPVS has another owner: kube-ipvs0 of kube-proxy
-}
+type IPVSSelector networks.CustomIPVS
 
 // LinkSelector matches links. It never matches a link with a device behind it, the loopback, or a
 // link with a default route, whatever their names.
-type LinkSelector struct {
-	Name string `json:"name"`           // a pattern
-	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
-	// Master is the bridge whose port the link is; "" is any or none. Many programs use names such
-	// as veth*.
-	Master string `json:"master,omitempty"`
-	MAC    string `json:"mac,omitempty"`   // pattern, "00:53:*"
-	Alias  string `json:"alias,omitempty"` // a pattern for the alias that `ip link` shows
-	// Pods requires that a route through the link, or an address of it, is in the pods' ranges.
-	Pods bool `json:"pods,omitempty"`
-}
+type LinkSelector networks.CustomLink
 
 // RouteSelector matches routes that fit all set fields. It never matches default routes of the
 // main table, routes of the kernel, and routes of DHCP. A table alone matches nothing: see
 // [RouteSelector.Bare].
-type RouteSelector struct {
-	Table    int    `json:"table,omitempty"`    // 0 is main, [rtnl.AllTables] is any except local
-	Last     int    `json:"last,omitempty"`     // if set, the tables from Table to Last
-	Protocol int    `json:"protocol,omitempty"` // the rtnetlink number: 12 bird, 17 kube-router, 80 felix
-	Link     string `json:"link,omitempty"`     // a pattern
-	Pods     bool   `json:"pods,omitempty"`     // its destination is in the pods' ranges
-	Via      bool   `json:"via,omitempty"`      // it has a gateway, so it leads to another node and not to a pod here
-	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
-}
+type RouteSelector networks.CustomRoute
 
 // TableSelector matches nft tables. It never matches portmap's table, which several networks
 // share; see [Residue.Portmap].
-type TableSelector struct {
-	Family string `json:"family"`
-	Name   string `json:"name"` // a pattern
-}
+type TableSelector networks.CustomTable
 
 // OVSSelector matches what a network has in Open vSwitch. While ovs-vswitchd runs, it is asked to
 // remove its bridges. What is left in the kernel is removed if the datapath has nothing of other
 // owners: first the tunnel devices, which keep their UDP port, then the datapath.
-type OVSSelector struct {
-	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; "" is /run/openvswitch/db.sock
-	Bridges  []string `json:"bridges,omitempty"`  // patterns
-	Ports    []string `json:"ports,omitempty"`    // ports of its bridges that belong to no pod: antrea-gw0
-	Keys     []string `json:"keys,omitempty"`     // keys of external_ids and other_config in the table Open_vSwitch
-	Tunnels  []string `json:"tunnels,omitempty"`  // for example genev_sys_6081
-	Datapath string   `json:"datapath,omitempty"` // for example ovs-system
-}
+type OVSSelector networks.CustomOVS
 
 // RuleSelector matches policy rules that fit all set fields. A table alone matches nothing: see
 // [RuleSelector.Bare].
-type RuleSelector struct {
-	Priority int    `json:"priority,omitempty"`
-	Mark     uint32 `json:"mark,omitempty"`
-	Mask     uint32 `json:"mask,omitempty"`
-	Table    int    `json:"table,omitempty"`
-	// Last extends Table to the tables from Table to Last. The routes in such a table are removed
-	// with the rule, unless a rule of another owner leads to the table.
-	Last     int    `json:"last,omitempty"`
-	IIF      string `json:"iif,omitempty"`      // a pattern
-	Protocol int    `json:"protocol,omitempty"` // the program that made it, as for routes
-	From     bool   `json:"from,omitempty"`     // it has any source
-	To       bool   `json:"to,omitempty"`       // it has any destination
-	Marked   bool   `json:"marked,omitempty"`   // it matches a packet mark
-	All      bool   `json:"all,omitempty"`      // it has no condition
-	Pods     bool   `json:"pods,omitempty"`     // its source or destination is an address of a pod
-}
+type RuleSelector networks.CustomRule
 
 // SysctlSelector matches a key that a network wrote at run time, without a file. The key gets the
 // value that files of the host set, or else the kernel's default.
-type SysctlSelector struct {
-	Key     string `json:"key"`
-	Wrote   string `json:"wrote"`
-	Default string `json:"default"`
-}
+type SysctlSelector networks.CustomValue
 
 // LineSelector matches lines of a file of another owner, word by word. The amount of white space
 // between words does not matter.
-type LineSelector struct {
-	File string `json:"file"`
-	Line string `json:"line"`
-}
+type LineSelector networks.CustomLine
 
 // UplinkSelector matches a link to which a network moved the machine's addresses and routes from a
 // device: a bridge that has the device as its port, or a link that replaces the device. They move
 // back in one step before the link is removed.
-type UplinkSelector struct {
-	Link string `json:"link"`           // a pattern
-	Kind string `json:"kind,omitempty"` // for example bridge or openvswitch
-}
+type UplinkSelector networks.CustomUplink
 
 // XFRMSelector matches IPsec policies and states that fit all set fields.
-type XFRMSelector struct {
-	Mark     uint32 `json:"mark,omitempty"` // these bits of the mark; the policy may ask for more
-	Mask     uint32 `json:"mask,omitempty"`
-	ReqID    int    `json:"reqID,omitempty"`
-	IfID     int    `json:"ifID,omitempty"`
-	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	// States means that the states of its policies are removed too. They are found by their SPI
-	// and address or, without an SPI, by both addresses and their reqid.
-	States bool `json:"states,omitempty"`
-	// Pods requires a policy from addresses of pods to addresses of pods.
-	Pods bool `json:"pods,omitempty"`
-}
+type XFRMSelector networks.CustomXFRM

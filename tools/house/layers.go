@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"ec2":        {"graph", "statestore"}, // of the store how servers are asked
 	"tomledit":   nil,
 	"tasks":      append([]string{"tomledit"}, bottom...),
-	"cleanup":    {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
+	"cleanup":    {"tasks", "graph", "host", "config"},   // what it finds it names by the keys of tasks; of documents the selectors
 	"model":      append([]string{"cleanup"}, middle...), // a network lists what it leaves
 	"ledger":     middle,
 	"statestore": append([]string{"kube"}, middle...),

@@ -8,8 +8,8 @@ import (
 )
 
 // CustomResidue is what the network leaves on a node, each thing by its exact name and mark. The
-// model knows which marks are refused because they could belong to somebody else. The types here
-// have the same fields as the marks in package tasks, which explain them.
+// model knows which marks are refused because they could belong to somebody else. The selectors of
+// package cleanup are the types of the entries, also for the networks that the agent knows.
 type CustomResidue struct {
 	// Units: Lists systemd units that would make the leftovers again.
 	Units []string `json:"units,omitempty"`
@@ -72,11 +72,13 @@ type CustomRule struct {
 	// IIF: Matches the link that packets come from. It may be a pattern.
 	IIF string `json:"iif,omitempty"`
 	// Protocol: Matches rtnetlink's number of the program that made the rule.
-	Protocol int  `json:"protocol,omitempty"`
-	From     bool `json:"from,omitempty"`
-	To       bool `json:"to,omitempty"`
-	Marked   bool `json:"marked,omitempty"`
-	All      bool `json:"all,omitempty"`
+	Protocol int `json:"protocol,omitempty"`
+	// Documents do not set these four: the rule has any source, it has any destination, it matches
+	// a packet mark, it has no condition.
+	From   bool `json:"from,omitempty"`
+	To     bool `json:"to,omitempty"`
+	Marked bool `json:"marked,omitempty"`
+	All    bool `json:"all,omitempty"`
 	// Pods: true means that the rule is from or to an address of the pods.
 	Pods bool `json:"pods,omitempty"`
 }
@@ -95,7 +97,9 @@ type CustomRoute struct {
 	Link string `json:"link,omitempty"`
 	// Pods: true means that the destination is within the pods' addresses.
 	Pods bool `json:"pods,omitempty"`
-	Via  bool `json:"via,omitempty"`
+	// Via, which documents do not set, means that the route has a gateway, so it leads to another
+	// node and not to a pod here.
+	Via bool `json:"via,omitempty"`
 	// Type: Matches the type of the route.
 	Type string `json:"type,omitempty"`
 }

@@ -82,8 +82,7 @@ func customShared(s networks.CustomShared) SharedHost {
 	return out
 }
 
-// customResidue converts the declared residue to the types of package cleanup. The types must have
-// the same fields, or this does not compile.
+// customResidue converts the declared residue to the types of package cleanup.
 func customResidue(l networks.CustomResidue) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule,
