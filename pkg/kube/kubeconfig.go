@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/connrotation"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -42,12 +42,15 @@ type Kubeconfig struct {
 func (k *Kubeconfig) Client() (*Client, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	text, err := blob.ReadFile(k.Path) // read before Open, so that the next call sees a change in between
+	text, err := read(k.Path)
 	sum := sha256.Sum256(text)
 	if err == nil && k.client != nil && sum == k.made && k.current() {
 		return k.client, nil
 	}
-	client, err := Open(k.Path, k.Options)
+	var client *Client
+	if err == nil {
+		client, err = open(k.Path, text, k.Options)
+	}
 	switch {
 	case err == nil:
 		k.client, k.made = client, sum
@@ -76,11 +79,16 @@ var ErrCredentialProgram = errors.New("its credentials come from a program, whic
 // Open makes a client from the current context of a kubeconfig. It sends no request. If the file
 // does not exist, as on a node that has not joined, the error matches [fs.ErrNotExist].
 func Open(kubeconfig string, o Options) (*Client, error) {
-	_, err := blob.ReadFile(kubeconfig) // Load waits for the writer of a pipe
-	var config *clientcmdapi.Config
-	if err == nil {
-		config, err = (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
+	text, err := read(kubeconfig)
+	if err != nil {
+		return nil, err
 	}
+	return open(kubeconfig, text, o)
+}
+
+// read reads a kubeconfig. client-go would wait for the writer of a pipe.
+func read(kubeconfig string) ([]byte, error) {
+	text, err := blob.ReadFile(kubeconfig)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)",
@@ -88,8 +96,28 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: let the agent's user read it", kubeconfig, fs.ErrPermission)
 	case err != nil:
-		return nil, fmt.Errorf("read the kubeconfig %s: the file is not a kubeconfig: %w: `kubectl "+
-			"--kubeconfig %s config view` must show it", kubeconfig, err, kubeconfig)
+		return nil, noKubeconfig(kubeconfig, err)
+	}
+	return text, nil
+}
+
+func noKubeconfig(kubeconfig string, err error) error {
+	return fmt.Errorf("read the kubeconfig %s: the file is not a kubeconfig: %w: `kubectl --kubeconfig %s config view` "+
+		"must show it", kubeconfig, err, kubeconfig)
+}
+
+// open makes a client from the text of a kubeconfig. Relative paths in it begin in its directory.
+func open(kubeconfig string, text []byte, o Options) (*Client, error) {
+	config, err := clientcmd.Load(text)
+	if err != nil {
+		return nil, noKubeconfig(kubeconfig, err)
+	}
+	dir, err := filepath.Abs(filepath.Dir(kubeconfig))
+	if err == nil {
+		err = clientcmd.ResolvePaths(clientcmd.GetConfigFileReferences(config), dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the files of the kubeconfig %s: %w", kubeconfig, err)
 	}
 	how, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
