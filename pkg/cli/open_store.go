@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
@@ -19,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/ec2"
+	"github.com/netwright/netwright/pkg/host/accounts"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/kube/access"
@@ -135,15 +135,7 @@ func (s *Settings) LocalThatChanges() reconcile.Pass {
 
 // CurrentUser returns the person who runs the command, also where sudo runs it.
 func CurrentUser() string {
-	if name := os.Getenv("SUDO_USER"); name != "" {
-		return name
-	}
-	uid := strconv.Itoa(os.Getuid())
-	users, _ := blob.ReadFile("/etc/passwd") // os/user waits for the writer of a pipe
-	for line := range strings.Lines(string(users)) {
-		if e := strings.Split(line, ":"); len(e) > 2 && e[2] == uid {
-			return e[0]
-		}
-	}
-	return "uid " + uid
+	uid := os.Getuid()
+	known := accounts.Name(uid, blob.ReadFile) // os/user waits for the writer of a pipe
+	return cmp.Or(os.Getenv("SUDO_USER"), known, "uid "+strconv.Itoa(uid))
 }

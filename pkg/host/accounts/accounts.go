@@ -3,6 +3,7 @@
 package accounts
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -91,6 +92,16 @@ func (a *Accounts) load(read func(file string) ([]byte, error)) error {
 			a.groups[e[0]] = gid
 		}
 	})
+}
+
+// Name returns the name of a user in passwd(5); "" if it is not known.
+func Name(uid int, read func(file string) ([]byte, error)) (name string) {
+	_ = eachEntry(read, "/etc/passwd", 3, func(e []string) { // without the file the name is unknown
+		if n, ok := number(e[2]); ok && n == uid {
+			name = cmp.Or(name, e[0])
+		}
+	})
+	return name
 }
 
 func eachEntry(read func(file string) ([]byte, error), name string, fields int, do func([]string)) error {
