@@ -94,6 +94,7 @@ var left = []string{
 	"sysctl -qw net.ipv4.conf.up0.arp_ignore=1",
 	// These belong to others.
 	"ip xfrm policy add src 172.16.0.0/24 dst 10.8.2.0/24 dir out tmpl src 192.0.2.2 dst 192.0.2.6 proto esp reqid 11 mode tunnel",
+	"ip xfrm policy add src 172.16.1.0/24 dst 10.8.2.0/24 dir out tmpl src 192.0.2.2 dst 192.0.2.6 proto esp reqid 13 mode tunnel",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.6 proto esp reqid 11 mode tunnel min 0x32 max 0x32",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.5 proto esp reqid 12 mode tunnel min 0x33 max 0x33",
 	"ip link add leftax type veth peer name leftaxp", "ip link set leftax alias LEFX:pool:1", "ip link add leftmax address 02:54:00:00:00:01 type bridge",
@@ -140,7 +141,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Retain: []graph.Key{tasks.FileKey(dir + "/keep")}}, Residue: Residue{
 		Links: []LinkSelector{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
 			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
-		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}, {ReqID: 11, Pods: true, States: true}},
+		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}, {ReqID: 11, Pods: true, States: true}, {Mark: 0x40000, ReqID: 13}},
 		Sysctls: []SysctlSelector{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
 		Lines:   []LineSelector{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
 		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: rtnl.AllTables, Link: "lefty"}, {Link: "vethc*"}},
@@ -216,7 +217,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	has("ipset list -n", "left4a", "no left4:a")
 	has("ip xfrm state", "spi 0x00000012", "spi 0x00000023", "no spi 0x00000011", "no spi 0x00000022",
 		"spi 0x00000032", "spi 0x00000033", "no spi 0x00000031")
-	has("ip xfrm policy", "dir in", "src 172.16.0.0/24 dst 10.8.2.0/24", "no src 10.8.0.0/24 dst 10.8.2.0/24", "no dir fwd")
+	has("ip xfrm policy", "dir in", "src 172.16.0.0/24 dst 10.8.2.0/24", "src 172.16.1.0/24", "no src 10.8.0.0/24 dst 10.8.2.0/24", "no dir fwd")
 	has("sysctl net.ipv4.conf.up0", "arp_ignore = 0", "arp_announce = 1")
 	has("ip -d link", "LEFX:pool:1", "leftmax", "no LEFT:", "no leftmac")
 	has("cat "+dir+"/tables", "# tables\n77 leftx\n177 left\n77 left # not this\n")

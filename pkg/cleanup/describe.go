@@ -119,7 +119,7 @@ func (m IPVSSelector) describe() string {
 }
 
 func (m XFRMSelector) describe() string {
-	return clauses(part(m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), said("reqid %d", m.ReqID),
+	return clauses(part(m.Mark != 0 || m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), said("reqid %d", m.ReqID),
 		said("if_id %d", m.IfID),
 		said("priority %d", m.Priority), part(m.Pods, "between the pods' addresses"),
 		part(m.States, "with the states that its policies lead to"))

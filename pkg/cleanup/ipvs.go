@@ -16,7 +16,7 @@ import (
 const KindIPVS = "ipvs"
 
 func (m IPVSSelector) matches(svc residue.IPVSService, here []rtnl.Address, s Scope) bool {
-	if m.Unless != "" && slices.ContainsFunc(here, func(a rtnl.Address) bool { return a.Link == m.Unless }) {
+	if slices.ContainsFunc(here, func(a rtnl.Address) bool { return a.Link == m.Unless }) {
 		return false
 	}
 	if m.Link != "" && (svc.Mark != 0 ||

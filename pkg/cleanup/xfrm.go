@@ -16,8 +16,7 @@ const KindXFRM = "xfrm"
 
 func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
 	switch {
-	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), !asked(m.ReqID, x.ReqID),
-		!asked(m.IfID, x.IfID):
+	case x.Mask&m.Mask != m.Mask, x.Mark&m.Mask != m.Mark, !asked(m.ReqID, x.ReqID), !asked(m.IfID, x.IfID):
 		return false
 	case m.States && !x.Policy: // found by its policy
 		return false

@@ -184,7 +184,7 @@ type CustomIPVS struct {
 type CustomXFRM struct {
 	// Mark: Matches bits of the mark. A policy or state may have other bits as well.
 	Mark uint32 `json:"mark,omitempty"`
-	// Mask: Sets the mask of `mark`.
+	// Mask: Sets the mask of `mark`. It must have all bits of the mark.
 	Mask uint32 `json:"mask,omitempty"`
 	// ReqID: Matches the reqid of policies and states.
 	ReqID int `json:"reqID,omitempty"`

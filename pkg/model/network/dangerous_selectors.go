@@ -132,6 +132,7 @@ func (d *dangers) kernel(l cleanup.Residue) {
 		// a higher reqid without any other field.
 		d.when(m.Mask == 0 && m.IfID == 0 && (m.ReqID == 0 || m.ReqID == 1 && m.Priority == 0 && !m.Pods), "xfrm", i, m,
 			"others have IPsec too: say mark and mask, ifID, or reqID with priority or pods: true")
+		d.spared(m.Mark&^m.Mask != 0, "xfrm", i, m, "its mask does not have all bits of its mark: say them")
 	}
 	for i, m := range l.IPVS {
 		d.when(m.Link == "" && !m.Pods || m.Unless == "", "ipvs", i, m,
@@ -186,6 +187,16 @@ func describeMark(mark any) string {
 		l.Chains = append(l.Chains, m)
 	case cleanup.TableSelector:
 		l.Tables = append(l.Tables, m)
+	case cleanup.XFRMSelector:
+		l.XFRM = append(l.XFRM, m)
+	case cleanup.IPVSSelector:
+		l.IPVS = append(l.IPVS, m)
+	case cleanup.ProgramSelector:
+		l.Programs = append(l.Programs, m)
+	case cleanup.SysctlSelector:
+		l.Sysctls = append(l.Sysctls, m)
+	case cleanup.LineSelector:
+		l.Lines = append(l.Lines, m)
 	default:
 		return fmt.Sprintf("%q", mark)
 	}

@@ -146,8 +146,10 @@ func TestDangers(t *testing.T) {
 		{"files", cleanup.Residue{Files: []string{"var/lib/acme"}}},
 		{"files", cleanup.Residue{Files: []string{"/run/s*/"}}},
 	} {
-		if !slices.ContainsFunc(Dangers(c.l), func(d Danger) bool { return strings.HasPrefix(d.At, c.name+"[0]") && d.Why != "" }) {
-			t.Errorf("%s: nothing dangerous is seen in %+v", c.name, c.l)
+		if !slices.ContainsFunc(Dangers(c.l), func(d Danger) bool {
+			return strings.HasPrefix(d.At, c.name+"[0]") && d.Why != "" && !strings.Contains(d.Mark, "{")
+		}) {
+			t.Errorf("%s: nothing dangerous is seen, or it is not described: %+v", c.name, c.l)
 		}
 	}
 }
