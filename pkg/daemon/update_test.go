@@ -157,6 +157,42 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 	})
 }
 
+// The record of what waits is written only if it changes, so that a node that waits for days writes
+// nothing. A configuration that changes nothing here needs no record. The line that keeps it:
+// pkg/reconcile/rollout/update.go, Take (u != was).
+func TestOnlyANewWaitIsRecorded(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live, splay: 0s}", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		record := func() os.FileInfo {
+			t.Helper()
+			info, err := os.Stat(filepath.Join(b.root, ledger.Dir, "update.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info
+		}
+		publish(t, "{auto: live, splay: 0s}", "two")
+		later(11 * time.Minute)
+		first := record()
+		hostroot.Put(t, b.root, "/etc/motd", "by hand") // so that a pass is seen to have been made
+		later(11 * time.Minute)
+		if again := record(); hostroot.Read(t, b.root, "/etc/motd") != "one" || !os.SameFile(first, again) {
+			t.Error("no pass was made, or it recorded the same wait once more")
+		}
+		publish(t, "{auto: live, splay: 0s}", "one")
+		later(11 * time.Minute)
+		hostroot.Put(t, b.root, ledger.Dir+"/update.json/in/the-way", "")
+		publish(t, "{auto: live, splay: 1s}", "one")
+		later(11 * time.Minute)
+		if w := told.last().Waiting; w != nil {
+			t.Errorf("what changes nothing here waits: %+v", w)
+		}
+	})
+}
+
 // A dry run shows what waits, and what the daemon says of it. It writes nothing.
 func TestADryRunForetellsTheWait(t *testing.T) {
 	b, publish := fleetNode(t)
