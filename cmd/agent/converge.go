@@ -25,7 +25,7 @@ const maxPasses = 3
 // desired loads the documents from the store, or the last good ones; unused then says why the
 // store's are not used. A node that is pinned to a revision needs no documents.
 func (o *runOptions) desired(ctx context.Context, w *cli.Opened) (d *desired.State, unused, err error) {
-	cli.SayFilesOnly(o.f)
+	cli.SayLimits(o.f)
 	d, unused, err = w.Documents(ctx)
 	if unused != nil && w.Pass.Session().Pinned() {
 		fmt.Fprintln(o.f.Err, "agent:", desired.GoesOn(unused))

@@ -128,7 +128,7 @@ type looked struct {
 
 // lookAt loads the documents and opens the host. The caller closes the host.
 func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
-	cli.SayFilesOnly(o.Flags)
+	cli.SayLimits(o.Flags)
 	w, d, err := o.Load(ctx)
 	if err != nil {
 		return nil, err

@@ -16,16 +16,25 @@ type Flags struct {
 	Output
 }
 
-// SayFilesOnly warns a person whose command sees only the files of a running system: --root is for
-// an image, and a container may have the root of its node there.
-func SayFilesOnly(f *Flags) {
-	if f.Host.Running() || f.Host.Sandbox { // also if it is written as "//"
-		return
-	}
-	evidence := filepath.Join(f.Host.Root, "run/systemd/system")
-	if _, err := os.Lstat(evidence); err == nil {
-		fmt.Fprintf(f.Err, "agent: warning: %s exists, so a system runs on this root, and --root is for images: links, "+
-			"sysctls and units are not looked at. See them with `nsenter --target 1 --all agent …` on that system\n",
-			evidence)
+// SayLimits warns a person whose command sees only a part of a running system. Below --root, which
+// is for an image, it sees only files: a container may have the root of its node there. Outside of
+// the system's network namespace it sees another network.
+func SayLimits(f *Flags) {
+	switch {
+	case f.Host.Sandbox:
+	case f.Host.Running(): // also if the root is written as "//"
+		own, err := os.Readlink("/proc/self/ns/net")
+		if system, unread := os.Readlink("/proc/1/ns/net"); err == nil && unread == nil && own != system {
+			fmt.Fprintln(f.Err, "agent: warning: this command runs in another network namespace than the system: links, "+
+				"addresses, routes, nft and sysctls of the network are those of that namespace. See the system's with "+
+				"`nsenter --target 1 --net agent …`")
+		}
+	default:
+		evidence := filepath.Join(f.Host.Root, "run/systemd/system")
+		if _, err := os.Lstat(evidence); err == nil {
+			fmt.Fprintf(f.Err, "agent: warning: %s exists, so a system runs on this root, and --root is for images: links, "+
+				"sysctls and units are not looked at. See them with `nsenter --target 1 --all agent …` on that system\n",
+				evidence)
+		}
 	}
 }

@@ -37,7 +37,7 @@ func (c *checker) healthChecks(ctx context.Context) error {
 			c.note(check, well(s.Text+": "+seen))
 		default:
 			result := waiting
-			if len(c.confs) > 0 {
+			if len(c.confs) > 0 && !errors.Is(err, fs.ErrPermission) {
 				result = failed
 			}
 			next := cmp.Or(s.Missing, c.want.ifMissing())

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,9 @@ import (
 
 // lookAtRuntime returns what to do about a runtime that does not answer.
 func (c *checker) lookAtRuntime() string {
+	if os.Geteuid() != 0 {
+		return "run it as root, whom alone the runtime answers"
+	}
 	unit := facts.RuntimeUnit(c.view.Facts.Runtime.Name)
 	if unit == "docker.service" {
 		unit = "cri-docker.service" // that of its package

@@ -66,8 +66,7 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 		return nil, led.Newer
 	}
 	if led.Unreadable {
-		return nil, fmt.Errorf("read the ledger, which knows the certificates: %s: run it as root",
-			strings.Join(led.Damage(), "; "))
+		return nil, errors.New("the ledger, which knows the certificates, can be read by root only: run it as root")
 	}
 	out := []CertStatus{}
 	seen := map[string]bool{}
