@@ -35,10 +35,10 @@ adopt() {
 		theirs=/etc/systemd/system/$unit brought=/usr/lib/systemd/system/$unit
 		if [ ! -f "$theirs" ] || [ -L "$theirs" ]; then continue; fi
 		if cmp -s "$theirs" "$brought"; then
-			rm "$theirs"
 			for link in /etc/systemd/system/*.wants/"$unit"; do
 				if [ "$(readlink "$link")" = "$theirs" ]; then ln -sfn "$brought" "$link"; fi
 			done
+			rm "$theirs" # last: where this is killed before, it is all done again
 		else
 			echo "netwright: $theirs stands before the package's: remove it, unless you wrote it"
 		fi

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/program"
 	"github.com/netwright/netwright/test/release"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // onHost makes a root file system in memory over this machine's own. It has what a booted machine
@@ -23,15 +25,17 @@ mount -t tmpfs tmpfs root/run
 mkdir -p root/run/systemd/system root/tmp
 rm -rf root/etc/netwright root/var/lib/netwright root/var/lib/man-db/auto-update
 cp "$2" root/package
+cp -r "$4" root/root/units
 exec chroot root /bin/sh -euc "$3"
 `
 
-// manager says how a package manager installs, removes and knows a package.
-type manager struct{ install, purge, knows string }
+// manager says how a package manager installs, removes and knows a package, and how it goes on
+// after it was killed in a script.
+type manager struct{ install, purge, knows, again string }
 
 var managers = map[string]manager{
-	"deb": {"dpkg --install /package", "dpkg --purge netwright", "dpkg --status netwright | grep -q '^Status: .* ok installed$'"},
-	"rpm": {"rpm -i --nodeps /package", "rpm -e --nodeps netwright", "rpm -q netwright"},
+	"deb": {"dpkg --install /package", "dpkg --purge netwright", "dpkg --status netwright | grep -q '^Status: .* ok installed$'", "dpkg --configure -a"},
+	"rpm": {"rpm -i --nodeps /package", "rpm -e --nodeps netwright", "rpm -q netwright", "rpm -U --nodeps --replacepkgs /package"},
 }
 
 // removes runs a script for each package manager. A package is installed before it.
@@ -39,6 +43,10 @@ func removes(t *testing.T, script func(manager) string) {
 	t.Helper()
 	needs.Root(t)
 	needs.Tool(t, "unshare", "chroot")
+	units, err := filepath.Abs("../../systemd")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for kind, m := range managers {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +55,7 @@ func removes(t *testing.T, script func(manager) string) {
 			}
 			file := release.Package(t, kind, "v1.0.0", runtime.GOARCH, program.Agent(t))
 			cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--net", "--", "/bin/sh", "-euc", onHost, "sh", t.TempDir(), file,
-				"set -x; "+m.install+"\n"+script(m))
+				"set -x; "+m.install+"\n"+script(m), units)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -105,6 +113,36 @@ for own in '' own.conf; do
 done
 test "$(left)" = /etc/systemd/system/netwright-agent.service.d
 ls netwright-agent.service.d/own.conf /var/lib/netwright/journal
+`
+	})
+}
+
+// A package manager is killed while the package takes the units of `agent install` over. When it
+// goes on, it takes over the rest: no link leads to a unit that is gone. The line that keeps it: rm
+// in packaging/scripts/common.sh, adopt.
+func TestAKilledPackageTakesOverTheRest(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it kills the package manager")
+	removes(t, func(m manager) string {
+		return m.purge + `
+cd /etc/systemd/system
+mkdir -p multi-user.target.wants
+for unit in agent recover undo; do
+	cp /root/units/netwright-$unit.service .
+	ln -s /etc/systemd/system/netwright-$unit.service multi-user.target.wants/
+done
+mv /usr/bin/ln /usr/bin/ln.real
+cat >/usr/bin/ln <<'END'
+#!/bin/sh
+case "$*" in *wants/*) kill -9 $(ps -o ppid= -p $PPID) $PPID $$ ;; esac
+exec ln.real "$@"
+END
+chmod +x /usr/bin/ln
+if ` + m.install + `; then exit 1; fi
+mv /usr/bin/ln.real /usr/bin/ln
+` + m.again + `
+test -z "$(find -L . -name 'netwright-*' -type l)"
+test -z "$(find . -maxdepth 1 -name 'netwright-*.service')"
 `
 	})
 }
