@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -58,10 +60,10 @@ func TestEachFactHasAnEventOrAReason(t *testing.T) {
 		rare                  = "other programs read these files when they start, and so late"
 	)
 	reasons := map[string]string{
-		"Links": links + " of the node, which have its MTU: those of pods come and go",
-		"Uplink": links + "; a lease that is renewed, and each router advertisement, report the default route as if it " +
-			"were another one",
-		"Address": "as Uplink", "RALinks": "a task owns the sysctls of these links, once they are known",
+		"Links": links + " of the node, which have its MTU, and of their addresses: those of pods come and go",
+		"Uplink": links + " and of their addresses; a lease that is renewed, and each router advertisement, report the " +
+			"default route as if it were another one",
+		"Address": "as Links", "RALinks": "a task owns the sysctls of these links, once they are known",
 		"Services": units, "Kubelet": units + ": systemd reads the unit again", "Systemd": units,
 		"Runtime":       "the daemon awaits another answer of the runtime; files beside which a task writes are watched",
 		"ForwardPolicy": "events of nf_tables, where a task has a rule at the forward hook",
@@ -83,8 +85,9 @@ func TestEachFactHasAnEventOrAReason(t *testing.T) {
 	w := newHostWatch(nil, host.Options{}, zap.NewNop())
 	w.facts = &host.Facts{Uplink: "host0", Services: map[string]facts.ServiceState{"x.service": facts.ServiceRunning},
 		Links: []host.LinkFact{{Name: "lo", Loopback: true}, {Name: "eth1", Physical: true}, {Name: "bond0", Kind: "bond"},
-			{Name: "host0", Kind: "veth"}, {Name: "pod7", Kind: "veth"}}}
-	if i := w.interest(); !slices.Equal(i.Links, []string{"eth1", "bond0", "host0"}) || !slices.Equal(i.Units, []string{"x.service"}) {
-		t.Errorf("the daemon watches the links %q and the units %q", i.Links, i.Units)
+			{Name: "host0", Kind: "veth", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24")}}, {Name: "pod7", Kind: "veth"}}}
+	holders := map[string][]netip.Addr{"eth1": nil, "bond0": nil, "host0": {netip.MustParseAddr("192.0.2.2")}}
+	if i := w.interest(); !maps.EqualFunc(i.Holders, holders, slices.Equal) || !slices.Equal(i.Units, []string{"x.service"}) {
+		t.Errorf("the daemon watches the links %v and the units %q", i.Holders, i.Units)
 	}
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -112,8 +113,8 @@ func (w *hostWatch) watch(list []tasks.Task, seen *host.Facts) {
 }
 
 // interest returns what to watch: what the tasks own, the files that facts come from, the node's
-// links, whose MTU is that of pods, and the units of services that configure the host's network,
-// because the start of such a service changes which tasks there are.
+// links, whose MTU is that of pods, and their addresses, and the units of services that configure
+// the host's network, because the start of such a service changes which tasks there are.
 func (w *hostWatch) interest() watch.Interest {
 	i := tasks.InterestOf(w.list)
 	for _, file := range slices.Sorted(maps.Keys(w.shared)) {
@@ -122,7 +123,13 @@ func (w *hostWatch) interest() watch.Interest {
 		}
 	}
 	if w.facts != nil {
-		i.Links = append(i.Links, w.facts.NodeLinks()...)
+		i.Holders = map[string][]netip.Addr{}
+		for _, l := range w.facts.NodeLinks() {
+			i.Holders[l.Name] = nil
+			for _, p := range l.Addresses {
+				i.Holders[l.Name] = append(i.Holders[l.Name], p.Addr())
+			}
+		}
 		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
 	}
 	return i

@@ -39,15 +39,15 @@ func (g gatherer) links(ctx context.Context) error {
 	return nil
 }
 
-// NodeLinks returns the names of the node's own links: physical devices, links on top of them, and
-// the uplink. Links of pods and their bridges are no such links.
-func (f *Facts) NodeLinks() (names []string) {
+// NodeLinks returns the node's own links: physical devices, links on top of them, and the uplink.
+// Links of pods and their bridges are no such links.
+func (f *Facts) NodeLinks() (own []LinkFact) {
 	for _, l := range f.Links {
 		if !l.Loopback && (l.Physical || l.Name == f.Uplink || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind)) {
-			names = append(names, l.Name)
+			own = append(own, l)
 		}
 	}
-	return names
+	return own
 }
 
 // listening returns the links on which the kernel accepts router advertisements (accept_ra 1, or 2:
@@ -57,7 +57,7 @@ func (g gatherer) listening(defaults []rtnl.Route) []string {
 	var out []string
 	own := g.facts.NodeLinks()
 	for _, l := range g.facts.Links {
-		of := slices.Contains(own, l.Name) ||
+		of := slices.ContainsFunc(own, func(o LinkFact) bool { return o.Name == l.Name }) ||
 			slices.ContainsFunc(defaults, func(r rtnl.Route) bool { return r.Link == l.Name })
 		if !of || l.Loopback || l.Master != "" {
 			continue

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -23,6 +24,10 @@ type Interest struct {
 	Modules   []string
 	Mounts    []string
 	Units     []string
+	// Holders are links with the addresses that they have. An address that is added or removed is
+	// an event. The report of an address that is there already is none: each renewal of a lease and
+	// each router advertisement causes one.
+	Holders map[string][]netip.Addr
 }
 
 // same reports whether two interests name the same things in the same order.
@@ -32,5 +37,5 @@ func (i Interest) same(o Interest) bool {
 		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) &&
 		slices.Equal(i.Tables, o.Tables) &&
 		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) &&
-		slices.Equal(i.Units, o.Units)
+		slices.Equal(i.Units, o.Units) && maps.EqualFunc(i.Holders, o.Holders, slices.Equal)
 }

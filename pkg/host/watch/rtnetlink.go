@@ -151,7 +151,7 @@ func (r *routeWatch) handle(b []byte) {
 				r.relist()
 			}
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
-			source, what = aim.address(m)
+			source, what = aim.address(m, kind == unix.RTM_DELADDR, r.links)
 		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
 			source, what = aim.route(m)
 		case unix.RTM_NEWRULE, unix.RTM_DELRULE:
@@ -169,6 +169,7 @@ func (r *routeWatch) handle(b []byte) {
 type routeAim struct {
 	links     map[string]bool
 	addresses map[netip.Addr]bool
+	holders   map[string][]netip.Addr
 	routes    map[routeKey]bool
 	rules     map[ruleKey]bool
 	conf      map[string]bool // of net.*.conf: "all", "default" and links, for reported keys
@@ -187,7 +188,10 @@ type ruleKey struct {
 func aimRoutes(i *Interest) *routeAim {
 	a := &routeAim{
 		links: map[string]bool{}, addresses: map[netip.Addr]bool{}, routes: map[routeKey]bool{},
-		rules: map[ruleKey]bool{}, conf: map[string]bool{},
+		rules: map[ruleKey]bool{}, conf: map[string]bool{}, holders: i.Holders,
+	}
+	for l := range i.Holders {
+		a.links[l] = true
 	}
 	for _, l := range i.Links {
 		a.links[l] = true
@@ -246,11 +250,22 @@ func SysctlNotifies(key string) bool {
 	return false
 }
 
-func (a *routeAim) address(m []byte) (Source, string) {
-	for _, kind := range []uint16{unix.IFA_LOCAL, unix.IFA_ADDRESS} {
-		if ip, ok := netip.AddrFromSlice(sys.Attribute(behind(m, unix.SizeofIfAddrmsg), kind)); ok && a.addresses[ip] {
-			return Addresses, ip.String()
-		}
+func (a *routeAim) address(m []byte, gone bool, links *linkCache) (Source, string) {
+	if len(m) < unix.SizeofIfAddrmsg {
+		return "", ""
+	}
+	body := behind(m, unix.SizeofIfAddrmsg)
+	local, ok := netip.AddrFromSlice(sys.Attribute(body, unix.IFA_LOCAL))
+	peer, _ := netip.AddrFromSlice(sys.Attribute(body, unix.IFA_ADDRESS))
+	if !ok {
+		local = peer
+	}
+	has, holds := a.holders[links.names[int32(binary.NativeEndian.Uint32(m[4:]))]]
+	switch {
+	case a.addresses[local], holds && slices.Contains(has, local) == gone:
+		return Addresses, local.String()
+	case a.addresses[peer]:
+		return Addresses, peer.String()
 	}
 	return "", ""
 }

@@ -24,7 +24,7 @@ const (
 	atType   = 4
 	atFlags  = 6
 	atBody   = unix.NLMSG_HDRLEN
-	atIndex  = atBody + 4 // of struct ifinfomsg
+	atIndex  = atBody + 4 // of struct ifinfomsg, and of struct ifaddrmsg
 	atLength = atBody + 1 // of the destination, in struct rtmsg
 	attrHead = unix.SizeofRtAttr
 )
@@ -40,7 +40,7 @@ func (a *routeAim) program(indexes []int32) []unix.SockFilter {
 		code  []unix.SockFilter
 	}{
 		{[2]uint16{unix.RTM_NEWLINK, unix.RTM_DELLINK}, a.linkProgram(indexes)},
-		{[2]uint16{unix.RTM_NEWADDR, unix.RTM_DELADDR}, a.addressProgram()},
+		{[2]uint16{unix.RTM_NEWADDR, unix.RTM_DELADDR}, a.addressProgram(indexes)},
 		{[2]uint16{unix.RTM_NEWROUTE, unix.RTM_DELROUTE}, a.routeProgram()},
 		{[2]uint16{unix.RTM_NEWNETCONF, unix.RTM_DELNETCONF}, a.netconfProgram(indexes)},
 	} {
@@ -88,10 +88,12 @@ func nameIs(name string) (code []unix.SockFilter) {
 	return append(code, accept)
 }
 
-// addressProgram accepts addresses by value, for a link to one peer also by that of the peer.
-func (a *routeAim) addressProgram() (code []unix.SockFilter) {
-	if len(a.addresses) == 0 {
-		return []unix.SockFilter{drop}
+// addressProgram accepts addresses by value, for a link to one peer also by that of the peer, and
+// all addresses of the links of the interest, if it has holders.
+func (a *routeAim) addressProgram(indexes []int32) (code []unix.SockFilter) {
+	if len(a.holders) > 0 {
+		code = append(code, loadA(unix.BPF_ABS|unix.BPF_W, atIndex))
+		code = append(code, anyOf(natives(indexes))...)
 	}
 	var keys []uint32
 	for ip := range a.addresses {

@@ -77,6 +77,48 @@ func TestTheNetworkWakes(t *testing.T) {
 	}
 }
 
+// A lease with another address changes what is true of the node. A lease that is renewed does not,
+// nor do the addresses of other links. The lines that keep it: rtnetlink.go, address (holders);
+// rtnetlink_filter.go, addressProgram (holders).
+func TestAnotherAddressOfTheNodeWakes(t *testing.T) {
+	ns := netns.New(t)
+	ip := func(line string) { ns.Run("ip", strings.Fields(line)...) }
+	for _, line := range []string{"link add up0 type veth peer name up1", "link set up0 up", "addr add 192.0.2.2/24 dev up0", "addr add 2001:db8::2/64 dev up0 nodad"} {
+		ip(line)
+	}
+	holders := func(addresses ...string) Interest {
+		i := Interest{Links: []string{"up1"}, Holders: map[string][]netip.Addr{"up0": nil}}
+		for _, a := range addresses {
+			i.Holders["up0"] = append(i.Holders["up0"], netip.MustParseAddr(a))
+		}
+		return i
+	}
+	var w *Watcher
+	ns.Do(func() { w = watching(t, Options{Sandbox: true}, holders("192.0.2.2", "2001:db8::2")) })
+	awaitWake(t, w, Links, "up0")
+	filtered := func(mtu string) { // the kernel has listed the links before it reports this
+		t.Helper()
+		ip("link set up1 mtu " + mtu)
+		onlyOf(t, awaitWake(t, w, Links, "up1"), Links)
+	}
+	filtered("1300")
+	for _, c := range []struct{ do, address string }{
+		{"addr add 192.0.2.3/24 dev up0", "192.0.2.3"},
+		{"addr del 192.0.2.2/24 dev up0", "192.0.2.2"},
+		{"addr add 2001:db8::3/64 dev up0 nodad", "2001:db8::3"},
+		{"addr del 2001:db8::2/64 dev up0", "2001:db8::2"},
+	} {
+		ip(c.do)
+		awaitWake(t, w, Addresses, c.address)
+	}
+	ns.Do(func() { w.Set(holders("192.0.2.3", "2001:db8::3")) })
+	filtered("1350")
+	ip("addr change 192.0.2.3/24 dev up0 valid_lft 1000 preferred_lft 1000")
+	ip("addr change 2001:db8::3/64 dev up0 valid_lft 1000 preferred_lft 1000")
+	ip("addr add 192.0.2.4/24 dev lo")
+	filtered("1400")
+}
+
 // Pods come and go every second, with their links, addresses, routes and sysctls. None of them
 // causes an event, and the kernel drops most of their messages. The lines that keep it:
 // rtnetlink_filter.go, program.
