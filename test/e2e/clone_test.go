@@ -1,23 +1,40 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/test/node"
 )
 
-// anotherMachine boots the disk of node-1 as node-2, with another name and another address.
+// anotherMachine boots the disk of node-1 as node-2, with another name and another address, after
+// the commands that docs/images.md has for such a disk.
 func anotherMachine(t *testing.T, f *node.Fabric, n *node.Node) *node.Node {
 	t.Helper()
 	const uplink = "/etc/systemd/network/10-host0.network"
-	n.Must(t.Context(), "sed", "-i", "/^node:/d", "/etc/netwright/agent.yaml") // as docs/images.md says
+	page, err := os.ReadFile("../../docs/images.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, commands, _ := strings.Cut(string(page), "## A disk of a node that has run\n\n")
+	commands, _, _ = strings.Cut(commands, "\n\n")
+	id := n.Read("/etc/machine-id")
+	n.Write("/var/lib/dbus/machine-id", id, 0o444) // as on a Debian whose systemd took its id from there
+	n.Shell(t.Context(), commands)
+	if n.Is(t.Context(), "test -e /var/lib/dbus/machine-id") {
+		t.Fatal("the disk still has the id of the first machine") // and its boot would be that of the first
+	}
 	files := map[string]string{
 		"/etc/lab-network": "", // networkd sets the addresses, as on the first machine
-		"/etc/machine-id":  "", // truncated, as docs/images.md says: systemd makes another id
+		"/etc/machine-id":  n.Read("/etc/machine-id"),
 		uplink:             strings.NewReplacer("10.77.0.11", "10.77.0.12", "fd00:77::11", "fd00:77::12").Replace(n.Read(uplink)),
 	}
-	return f.Node(t, node.Options{Name: "node-2", Address: "10.77.0.12", Layers: []string{n.Layer(t.Context())}, Files: files})
+	clone := f.Node(t, node.Options{Name: "node-2", Address: "10.77.0.12", Layers: []string{n.Layer(t.Context())}, Files: files})
+	if clone.Read("/etc/machine-id") == id {
+		t.Fatal("the new machine has the id of the first")
+	}
+	return clone
 }
 
 // firstOfTwo returns the first node of a store with a document for each of two nodes. The node is
