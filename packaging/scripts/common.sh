@@ -80,8 +80,9 @@ halt() {
 	exit 1
 } >&2
 
+# first_steps says whether the units are enabled, in its first argument, and what to do.
 first_steps() {
-	echo 'netwright: enabled, and not started. Say in /etc/netwright/agent.yaml where the configuration is, look at netwright --dry-run, then:'
+	echo "netwright: $1, and not started. Say in /etc/netwright/agent.yaml where the configuration is, look at netwright --dry-run, then:"
 	echo '    systemctl start netwright-agent'
 }
 

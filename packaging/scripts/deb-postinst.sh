@@ -31,4 +31,4 @@ if booted; then
 	systemctl daemon-reload || :
 	if restart_allowed; then restart || :; fi
 fi
-if [ "$1" = configure ] && [ -z "${2:-}" ]; then first_steps; fi
+if [ "$1" = configure ] && [ -z "${2:-}" ]; then first_steps enabled; fi

@@ -10,4 +10,10 @@ if [ "$1" = 1 ]; then
 	systemctl --no-reload preset $units || :
 fi
 if booted; then systemctl daemon-reload || :; fi
-if [ "$1" = 1 ]; then first_steps; fi
+if [ "$1" = 1 ]; then
+	if systemctl -q is-enabled netwright-agent.service; then
+		first_steps enabled
+	else
+		first_steps "not enabled, by a preset of this host (systemctl enable $units)"
+	fi
+fi

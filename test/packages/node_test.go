@@ -164,6 +164,13 @@ func TestRPM(t *testing.T) {
 ! [ -e /etc/systemd/system/sysinit.target.wants/netwright-undo.service ]`)
 	want(t, "the configuration of an erased package", n.Read("/etc/netwright/agent.yaml.rpmsave"), conf)
 	n.Shell(ctx, `rpm -i --nodeps /root/newer.rpm; netwright reset; rpm -e netwright; ! [ -e /var/lib/netwright ]`)
+
+	// A preset of the host comes before the package's.
+	n.Write("/etc/systemd/system-preset/10-site.preset", "disable netwright-*\n", 0o644)
+	if said := rpm("-i", "/root/older.rpm"); !strings.Contains(said, "netwright: not enabled, by a preset of this host") {
+		t.Errorf("install says: %s", said)
+	}
+	want(t, "by a preset", state(ctx, n), "inactive success disabled")
 }
 
 // rpmItself returns this machine's rpm and its dependencies that a node lacks, as files to copy.
