@@ -99,13 +99,13 @@ offer_reset() {
 	fi
 }
 
-# forget removes what user-data left, which would bring the agent back at the next boot or have a later one use its proxy; and the state, unless it is what a
-# reset needs.
+# forget removes what user-data and `agent install` left, which would bring the agent back at the next boot, have a later one use its proxy, or enable it; and
+# the state, unless it is what a reset needs.
 forget() {
 	rm -f /etc/systemd/system/netwright-bootstrap.service /etc/systemd/system/*.wants/netwright-bootstrap.service
 	rm -f /etc/systemd/system/netwright-agent.service.d/10-bootstrap-proxy.conf
 	rmdir /etc/systemd/system/netwright-agent.service.d 2>/dev/null || : # a person's drop-ins stay
-	rm -rf /var/lib/netwright/bootstrap
+	rm -rf /var/lib/netwright/bootstrap /etc/systemd/system-preset/80-netwright.preset
 	if keeps; then
 		offer_reset
 		return 0

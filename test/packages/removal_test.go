@@ -89,17 +89,17 @@ if KNOWS || [ -e /usr/bin/netwright ]; then exit 1; fi
 }
 
 // A purge also removes what user-data left: the unit that would install the agent again at the next
-// boot, and the daemon's proxy. A person's own drop-in stays, and so does what a reset needs. The
-// line that keeps it: rm in packaging/scripts/common.sh, forget.
+// boot, the daemon's proxy, and the preset of `agent install`. A person's own drop-in stays, and so
+// does what a reset needs. The line that keeps it: rm in packaging/scripts/common.sh, forget.
 func TestAPurgeTakesWhatUserDataLeft(t *testing.T) {
 	t.Parallel()
 	removes(t, func(m manager) string {
 		return `
 cd /etc/systemd/system
-left() { find /etc/systemd/system /var/lib/netwright -name '*bootstrap*' -o -name netwright-agent.service.d; }
+left() { find /etc/systemd /var/lib/netwright -name '*bootstrap*' -o -name netwright-agent.service.d -o -name '80-netwright.preset'; }
 for own in '' own.conf; do
-	mkdir -p netwright-agent.service.d multi-user.target.wants /var/lib/netwright/bootstrap
-	touch netwright-agent.service.d/10-bootstrap-proxy.conf netwright-bootstrap.service /var/lib/netwright/bootstrap/script
+	mkdir -p netwright-agent.service.d multi-user.target.wants /var/lib/netwright/bootstrap ../system-preset
+	touch ../system-preset/80-netwright.preset netwright-agent.service.d/10-bootstrap-proxy.conf netwright-bootstrap.service /var/lib/netwright/bootstrap/script
 	ln -s ../netwright-bootstrap.service multi-user.target.wants/
 	if [ -n "$own" ]; then
 		touch netwright-agent.service.d/$own
