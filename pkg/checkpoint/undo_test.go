@@ -360,7 +360,7 @@ func TestAnUndoHasRoomOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	netns.Shell(t, "printf other >"+file+"; ! cat /dev/zero >/var/lib/full 2>/dev/null; ! cp /run/was /var/lib/more 2>/dev/null; rm /var/lib/more")
+	netns.Shell(t, "printf other >"+file+"; if cat /dev/zero >/var/lib/full 2>/dev/null || cp /run/was /var/lib/more 2>/dev/null; then exit 9; fi; rm /var/lib/more")
 	err = c.Finish(t.Context(), errors.New("too long"))
 	if _, undone := errors.AsType[*UndoneError](err); !undone || strings.Contains(err.Error(), "no space") {
 		t.Errorf("%v; want an UndoneError that names no full disk", err)

@@ -404,7 +404,7 @@ test "$(sysctl -n net.ipv4.conf.all.log_martians)" = 1`) // the undo was rehears
 		if said := n.Must(ctx, installed, "install"); !strings.Contains(said, "nothing to do") {
 			t.Errorf("installed again, with /usr as it is: %s", said)
 		}
-		n.Shell(ctx, "! test -e /usr/bin/netwright; mount --bind /etc /etc; mount -o remount,bind,ro /etc")
+		n.Shell(ctx, "test ! -e /usr/bin/netwright; mount --bind /etc /etc; mount -o remount,bind,ro /etc")
 		if res := n.Run(ctx, installed, "install", "--prefix", "/usr/local"); res.Code == 0 || !strings.Contains(res.Stderr, "the units go to /etc/systemd/system/") {
 			t.Errorf("exit code %d of an installation without a place for units: %s%s", res.Code, res.Stdout, res.Stderr)
 		}

@@ -113,7 +113,7 @@ func (n aged) cut(pods string) {
 func (n aged) held() {
 	n.t.Helper()
 	n.Write(documents, strings.Replace(strings.Replace(n.good, "  networking:", wants(66)+"  networking:", 1), "    bridge: {}\n", "    bridge: {}\n    cni: {confDir: /etc/cni/broken}\n", 1), 0o644)
-	n.Shell(n.t.Context(), "cd /srv; /opt/earlier store publish netwright published; rm -f /run/lab/starts; ! netwright --once; test $(wc -l </run/lab/starts) = 2")
+	n.Shell(n.t.Context(), "cd /srv; /opt/earlier store publish netwright published; rm -f /run/lab/starts; if netwright --once; then exit 9; fi; test $(wc -l </run/lab/starts) = 2")
 }
 
 // keep copies what the earlier release has on the disk, without programs: in a right node, in the

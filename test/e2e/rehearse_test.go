@@ -21,7 +21,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	s, good := goodStore(t)
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
 		"/etc/netwright/agent.yaml": agentFile("3s"), "/etc/fstab": "/var/lib/netwright /var/lib/netwright none bind,noexec 0 0\n"}}))
-	n.Shell(ctx, "netwright --once || netwright --once; cp /bin/true /var/lib/netwright/true; ! /var/lib/netwright/true; rm /var/lib/netwright/true")
+	n.Shell(ctx, "netwright --once || netwright --once; cp /bin/true /var/lib/netwright/true; if /var/lib/netwright/true; then exit 9; fi; rm /var/lib/netwright/true")
 	routes := n.Shell(ctx, "ip route; ip -6 route")
 	bad, made := badRoute(good)
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", bad, 0o644)

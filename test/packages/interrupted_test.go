@@ -118,7 +118,7 @@ for i in $(seq 100); do now=`+pid+`; if [ $now != 0 ] && [ $now != $ran ]; then 
 				t.Errorf("it says: %s", said)
 			}
 			want(t, "the change without the package", n.Must(ctx, "sysctl", "-n", "net.ipv4.icmp_echo_ignore_all"), "0\n")
-			n.Shell(ctx, `! [ -e /var/lib/netwright/checkpoint/journal.json ]; ! systemctl -q is-active netwright-undo-now.timer`)
+			n.Shell(ctx, `[ ! -e /var/lib/netwright/checkpoint/journal.json ]; ! systemctl -q is-active netwright-undo-now.timer`)
 			n.Reboot(ctx)
 		})
 	}

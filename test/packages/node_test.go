@@ -123,10 +123,10 @@ func TestDebian(t *testing.T) {
 	if said := n.Must(ctx, "dpkg", "--remove", "netwright"); !strings.Contains(said, "netwright reset") {
 		t.Errorf("remove says: %s", said)
 	}
-	n.Shell(ctx, `! [ -e /usr/bin/netwright ]; ! [ -L /usr/bin/agent ]; ! systemctl -q is-active netwright-agent; [ -s /var/lib/netwright/journal ]`)
+	n.Shell(ctx, `[ ! -e /usr/bin/netwright ]; [ ! -L /usr/bin/agent ]; [ "$(systemctl is-active netwright-agent)" != active ]; [ -s /var/lib/netwright/journal ]`)
 	want(t, "the conffile of a removed package", n.Read("/etc/netwright/agent.yaml"), conf)
 	want(t, "forwarding when the package went", strings.TrimSpace(n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward")), "1")
-	n.Shell(ctx, `dpkg --purge netwright; ! [ -e /etc/netwright ]; [ -s /var/lib/netwright/journal ]`) // a reset still needs it
+	n.Shell(ctx, `dpkg --purge netwright; [ ! -e /etc/netwright ]; [ -s /var/lib/netwright/journal ]`) // a reset still needs it
 
 	n.Shell(ctx, `dpkg --install /root/newer.deb; netwright reset; dpkg --purge netwright`)
 	want(t, "files after a purge", n.Shell(ctx, listed), before)
@@ -160,7 +160,7 @@ func TestRPM(t *testing.T) {
 	if said := rpm("-e", "netwright"); !strings.Contains(said, "netwright reset") {
 		t.Errorf("erase says: %s", said)
 	}
-	n.Shell(ctx, `! [ -e /usr/bin/netwright ]; ! [ -L /usr/bin/agent ]; ! systemctl -q is-active netwright-agent; [ -s /var/lib/netwright/journal ]
+	n.Shell(ctx, `[ ! -e /usr/bin/netwright ]; [ ! -L /usr/bin/agent ]; [ "$(systemctl is-active netwright-agent)" != active ]; [ -s /var/lib/netwright/journal ]
 ! [ -e /etc/systemd/system/sysinit.target.wants/netwright-undo.service ]`)
 	want(t, "the configuration of an erased package", n.Read("/etc/netwright/agent.yaml.rpmsave"), conf)
 	n.Shell(ctx, `rpm -i --nodeps /root/newer.rpm; netwright reset; rpm -e netwright; ! [ -e /var/lib/netwright ]`)

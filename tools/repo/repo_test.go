@@ -135,6 +135,22 @@ func TestScriptsStopAtErrors(t *testing.T) {
 	})
 }
 
+// ignored is a negated command of a shell that another one follows. With `set -e` a shell goes on
+// where it fails.
+var ignored = regexp.MustCompile("(?m)(?:^[ \t]*|[`\"']|; *|\\b(?:do|then) )! [^;&|{`\n]*;")
+
+// A check that a shell ignores cannot fail: use `test ! …`, `if …; then exit 9; fi`, or `&&`.
+func TestShellsIgnoreNoCheck(t *testing.T) {
+	files(t, func(path string, data []byte) {
+		if !strings.HasSuffix(path, "_test.go") && !bytes.HasPrefix(data, []byte("#!")) {
+			return
+		}
+		for _, at := range ignored.FindAllIndex(data, -1) {
+			t.Errorf("%s:%d: the shell ignores that %q fails", path, 1+bytes.Count(data[:at[0]], []byte("\n")), data[at[0]:at[1]])
+		}
+	})
+}
+
 func TestLicence(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "LICENSE"))
 	if err != nil || !bytes.Contains(text, []byte("Apache License")) || !bytes.Contains(text, []byte("Version 2.0")) {
