@@ -7,10 +7,10 @@ import (
 )
 
 // Budget is the largest size of the released agent in bytes, on either architecture: its size on
-// amd64 when Budget was last set, 27.76 MB, and a quarter of a percent. A commit that needs more
+// amd64 when Budget was last set, 27.91 MB, and a quarter of a percent. A commit that needs more
 // raises Budget and says why. A commit that makes the agent smaller lowers it. Each type of struct
 // that slices.SortFunc sorts costs 15 kB, and 7 kB with slices.SortStableFunc.
-const Budget = 27_830_000
+const Budget = 27_970_000
 
 // Functions returns the names of the functions that the linker kept in a Go program, stripped or
 // not. The names are there because the stack of a panic has them.
