@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/ec2"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/accounts"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
@@ -57,6 +58,7 @@ func (s *Settings) Open(log *zap.Logger) (*Opened, error) {
 	if err := s.nameNode(); err != nil {
 		return nil, err
 	}
+	_ = host.UnmapProgram() // it only saves memory: after an error the pages stay
 	target := s.Target()
 	if err := s.onlyCluster(); err != nil {
 		if s.Cluster = rollout.CachedCluster(s.Host, s.Store); s.Cluster == "" {

@@ -75,9 +75,7 @@ type planner struct {
 }
 
 func (p planner) plan(ctx context.Context, d *desired.State) (*plan, error) {
-	if d.HasManyFiles() {
-		_ = host.UnmapProgram() // it only saves memory: after an error the pages stay
-	}
+	_ = host.UnmapProgram() // it only saves memory: after an error the pages stay
 	to, learnt, err := p.target(ctx, d)
 	if err != nil {
 		return nil, err
