@@ -60,9 +60,8 @@ func TestEachFactHasAnEventOrAReason(t *testing.T) {
 		rare                  = "other programs read these files when they start, and so late"
 	)
 	reasons := map[string]string{
-		"Links": links + " of the node, which have its MTU, and of their addresses: those of pods come and go",
-		"Uplink": links + " and of their addresses; a lease that is renewed, and each router advertisement, report the " +
-			"default route as if it were another one",
+		"Links":   links + " of the node, which have its MTU, and of their addresses: those of pods come and go",
+		"Uplink":  links + " and of default routes on other links",
 		"Address": "as Links", "RALinks": "a task owns the sysctls of these links, once they are known",
 		"Services": units, "Kubelet": units + ": systemd reads the unit again", "Systemd": units,
 		"Runtime":       "the daemon awaits another answer of the runtime; files beside which a task writes are watched",
@@ -83,11 +82,14 @@ func TestEachFactHasAnEventOrAReason(t *testing.T) {
 		t.Errorf("there are no such facts: %v", reasons)
 	}
 	w := newHostWatch(nil, host.Options{}, zap.NewNop())
-	w.facts = &host.Facts{Uplink: "host0", Services: map[string]facts.ServiceState{"x.service": facts.ServiceRunning},
+	w.facts = &host.Facts{Uplink: "host0", Address: netip.MustParseAddr("2001:db8::2"), Services: map[string]facts.ServiceState{"x.service": facts.ServiceRunning},
 		Links: []host.LinkFact{{Name: "lo", Loopback: true}, {Name: "eth1", Physical: true}, {Name: "bond0", Kind: "bond"},
 			{Name: "host0", Kind: "veth", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24")}}, {Name: "pod7", Kind: "veth"}}}
 	holders := map[string][]netip.Addr{"eth1": nil, "bond0": nil, "host0": {netip.MustParseAddr("192.0.2.2")}}
 	if i := w.interest(); !maps.EqualFunc(i.Holders, holders, slices.Equal) || !slices.Equal(i.Units, []string{"x.service"}) {
 		t.Errorf("the daemon watches the links %v and the units %q", i.Holders, i.Units)
+	}
+	if got, want := w.interest().Default, (watch.DefaultRoute{Link: "host0", IPv6: true}); got != want {
+		t.Errorf("the default route is watched as %+v, want %+v", got, want)
 	}
 }

@@ -113,8 +113,9 @@ func (w *hostWatch) watch(list []tasks.Task, seen *host.Facts) {
 }
 
 // interest returns what to watch: what the tasks own, the files that facts come from, the node's
-// links, whose MTU is that of pods, and their addresses, and the units of services that configure
-// the host's network, because the start of such a service changes which tasks there are.
+// links, whose MTU is that of pods, with their addresses and the default route, and the units of
+// services that configure the host's network, because the start of such a service changes which
+// tasks there are.
 func (w *hostWatch) interest() watch.Interest {
 	i := tasks.InterestOf(w.list)
 	for _, file := range slices.Sorted(maps.Keys(w.shared)) {
@@ -130,6 +131,7 @@ func (w *hostWatch) interest() watch.Interest {
 				i.Holders[l.Name] = append(i.Holders[l.Name], p.Addr())
 			}
 		}
+		i.Default = watch.DefaultRoute{Link: w.facts.Uplink, IPv6: w.facts.Address.Is6()}
 		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
 	}
 	return i

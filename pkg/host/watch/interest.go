@@ -28,6 +28,16 @@ type Interest struct {
 	// an event. The report of an address that is there already is none: each renewal of a lease and
 	// each router advertisement causes one.
 	Holders map[string][]netip.Addr
+	// Default counts where there are Holders.
+	Default DefaultRoute
+}
+
+// DefaultRoute is the node's default route in the main table. Another link's default route that is
+// added is an event, and so is one of this link that is removed. The report of one on this link is
+// none: each renewal of a lease and each router advertisement causes one.
+type DefaultRoute struct {
+	Link string // "" if there is none: then each that is added is an event
+	IPv6 bool   // else those of IPv6 are no events: the route of IPv4 goes before them
 }
 
 // same reports whether two interests name the same things in the same order.
@@ -37,5 +47,6 @@ func (i Interest) same(o Interest) bool {
 		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) &&
 		slices.Equal(i.Tables, o.Tables) &&
 		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) &&
-		slices.Equal(i.Units, o.Units) && maps.EqualFunc(i.Holders, o.Holders, slices.Equal)
+		slices.Equal(i.Units, o.Units) && maps.EqualFunc(i.Holders, o.Holders, slices.Equal) &&
+		i.Default == o.Default
 }

@@ -153,7 +153,7 @@ func (r *routeWatch) handle(b []byte) {
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 			source, what = aim.address(m, kind == unix.RTM_DELADDR, r.links)
 		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
-			source, what = aim.route(m)
+			source, what = aim.route(m, kind == unix.RTM_DELROUTE, r.links)
 		case unix.RTM_NEWRULE, unix.RTM_DELRULE:
 			source, what = aim.rule(m)
 		case unix.RTM_NEWNETCONF:
@@ -170,6 +170,7 @@ type routeAim struct {
 	links     map[string]bool
 	addresses map[netip.Addr]bool
 	holders   map[string][]netip.Addr
+	uplink    DefaultRoute
 	routes    map[routeKey]bool
 	rules     map[ruleKey]bool
 	conf      map[string]bool // of net.*.conf: "all", "default" and links, for reported keys
@@ -188,7 +189,7 @@ type ruleKey struct {
 func aimRoutes(i *Interest) *routeAim {
 	a := &routeAim{
 		links: map[string]bool{}, addresses: map[netip.Addr]bool{}, routes: map[routeKey]bool{},
-		rules: map[ruleKey]bool{}, conf: map[string]bool{}, holders: i.Holders,
+		rules: map[ruleKey]bool{}, conf: map[string]bool{}, holders: i.Holders, uplink: i.Default,
 	}
 	for l := range i.Holders {
 		a.links[l] = true
@@ -270,8 +271,8 @@ func (a *routeAim) address(m []byte, gone bool, links *linkCache) (Source, strin
 	return "", ""
 }
 
-func (a *routeAim) route(m []byte) (Source, string) {
-	if len(m) < unix.SizeofRtMsg || len(a.routes) == 0 {
+func (a *routeAim) route(m []byte, gone bool, links *linkCache) (Source, string) {
+	if len(m) < unix.SizeofRtMsg || a.ignoresRoutes() {
 		return "", ""
 	}
 	table, dst := int(m[4]), netip.IPv4Unspecified()
@@ -284,10 +285,24 @@ func (a *routeAim) route(m []byte) (Source, string) {
 	}
 	table = cmp.Or(sys.Number(sys.Attribute(body, unix.RTA_TABLE)), table)
 	prefix := netip.PrefixFrom(dst, int(m[1]))
-	if a.routes[routeKey{table, prefix}] {
+	link, _ := links.names[int32(sys.Number(sys.Attribute(body, unix.RTA_OIF)))]
+	moved := prefix.Bits() == 0 && table == unix.RT_TABLE_MAIN && a.moves(prefix, link, gone)
+	if moved || a.routes[routeKey{table, prefix}] {
 		return Routes, prefix.String()
 	}
 	return "", ""
+}
+
+// ignoresRoutes reports that no route is an event.
+func (a *routeAim) ignoresRoutes() bool { return len(a.routes) == 0 && len(a.holders) == 0 }
+
+// moves reports whether a default route on a link that is added or gone may move the node's to
+// another link.
+func (a *routeAim) moves(dst netip.Prefix, link string, gone bool) bool {
+	if len(a.holders) == 0 || a.uplink.Link != "" && dst.Addr().Is6() && !a.uplink.IPv6 {
+		return false
+	}
+	return gone == (link != "" && link == a.uplink.Link)
 }
 
 func (a *routeAim) rule(m []byte) (Source, string) {

@@ -107,7 +107,7 @@ func (a *routeAim) addressProgram(indexes []int32) (code []unix.SockFilter) {
 
 // routeProgram accepts routes by destination, and all default routes.
 func (a *routeAim) routeProgram() []unix.SockFilter {
-	if len(a.routes) == 0 {
+	if a.ignoresRoutes() {
 		return []unix.SockFilter{drop}
 	}
 	var keys []uint32

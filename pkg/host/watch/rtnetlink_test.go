@@ -119,6 +119,56 @@ func TestAnotherAddressOfTheNodeWakes(t *testing.T) {
 	filtered("1400")
 }
 
+// A default route on another link changes what is true of the node. One that is reported again on
+// its link does not, nor does one of another table or of the family that is behind. The lines that
+// keep it: rtnetlink.go, moves; rtnetlink_filter.go, routeProgram (ignoresRoutes).
+func TestTheDefaultRouteOnAnotherLinkWakes(t *testing.T) {
+	ns := netns.New(t)
+	ip := func(line string) { ns.Run("ip", strings.Fields(line)...) }
+	for _, line := range []string{
+		"link add up0 type veth peer name up1", "link set up0 up", "link set up1 up",
+		"addr add 192.0.2.2/24 dev up0", "addr add 198.51.100.2/24 dev up1", "route add default via 192.0.2.1",
+		"link add up2 type veth peer name up3", "link set up2 up", "link set up3 up",
+	} {
+		ip(line)
+	}
+	aim := func(uplink string, v6 bool) Interest {
+		return Interest{Links: []string{"up1"}, Holders: map[string][]netip.Addr{"up0": nil}, Default: DefaultRoute{uplink, v6}}
+	}
+	var w *Watcher
+	ns.Do(func() { w = watching(t, Options{Sandbox: true}, aim("up0", false)) })
+	awaitWake(t, w, Links, "up0")
+	mtu := 1300
+	quiet := func() {
+		t.Helper()
+		mtu++
+		ip(fmt.Sprint("link set up1 mtu ", mtu))
+		onlyOf(t, awaitWake(t, w, Links, "up1"), Links)
+	}
+	quiet()
+	for _, line := range []string{
+		"route replace default via 192.0.2.1 dev up0 mtu 1400", "route add default via 192.0.2.9 dev up0 metric 900",
+		"-6 route add default dev up2", "route add default via 198.51.100.1 dev up1 table 100",
+		"route add 203.0.113.0/24 via 198.51.100.1 dev up1",
+	} {
+		ip(line)
+	}
+	quiet()
+	for _, line := range []string{"route add default via 198.51.100.1 dev up1 metric 50", "route del default via 192.0.2.1 dev up0"} {
+		ip(line)
+		awaitWake(t, w, Routes, "0.0.0.0/0")
+	}
+	ip("-6 route del default dev up2")
+	for _, next := range []Interest{aim("up0", true), aim("", false)} {
+		ns.Do(func() { w.Set(next) })
+		quiet()
+		ip("-6 route add default dev up2")
+		awaitWake(t, w, Routes, "::/0")
+		ip("-6 route del default dev up2")
+	}
+	quiet()
+}
+
 // Pods come and go every second, with their links, addresses, routes and sysctls. None of them
 // causes an event, and the kernel drops most of their messages. The lines that keep it:
 // rtnetlink_filter.go, program.
