@@ -76,7 +76,7 @@ func TestAnEventIsRepairedByItself(t *testing.T) {
 		t.Errorf("a pass looks %s later, want %s after the repair", wait, passDelay)
 	}
 	l.round(t.Context(), l.drift.take())
-	if n := l.status.now; n.Totals.Repairs != 1 || n.Last.Repairs != 1 || n.Last.Cause != "drift (files)" || len(l.drift.repaired) != 0 || !l.drift.passAt.IsZero() {
+	if n := l.status.now; n.Totals.Repairs != 1 || n.Last.Repairs != 1 || n.Last.Cause != "the host changed: files" || len(l.drift.repaired) != 0 || !l.drift.passAt.IsZero() {
 		t.Errorf("the pass after it: %+v, %+v", n.Totals, n.Last)
 	}
 

@@ -265,14 +265,15 @@ func (w *hostWatch) inShared(e watch.Event) bool {
 		slices.ContainsFunc(e.Names, func(name string) bool { return w.shared[name] }))
 }
 
-// drifted returns the trigger for changes that only the host can have made.
+// drifted returns the trigger for changes that the kernel or systemd reported. They may be the
+// agent's own.
 func drifted(sources []string) trigger {
 	if len(sources) == 0 {
 		sources = []string{"host"}
 	}
 	slices.Sort(sources)
 	sources = slices.Compact(sources)
-	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", cacheOnly: true, event: true}
+	return trigger{cause: "the host changed: " + strings.Join(sources, ", "), cacheOnly: true, event: true}
 }
 
 // untilPoll returns how long it is until the next poll: never where there are no tasks.

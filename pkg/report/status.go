@@ -326,7 +326,7 @@ type Totals struct {
 
 // LastPass is the last pass that ended.
 type LastPass struct {
-	Cause   string    `json:"cause"` // why it was made: "interval", "drift: sysctl", "asked: once by alice"
+	Cause   string    `json:"cause"` // why it was made: "interval", "the host changed: sysctls", "asked: once by alice"
 	Began   time.Time `json:"began"`
 	Took    Seconds   `json:"took"`
 	Phases  []Phase   `json:"phases"`

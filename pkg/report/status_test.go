@@ -29,7 +29,7 @@ func rightStatus() *report.Status {
 		Keys:         []report.KeyStatus{{Key: "sysctl:vm.overcommit_memory", State: report.KeyNotApplicable, Since: before(time.Hour)}, {Key: "sysctl:net.ipv4.ip_forward", State: report.KeyRepaired, Since: before(40 * time.Second), Text: "value differs"}},
 		Certificates: []report.Certificate{{Name: "cilium-etcd", State: "right", NotAfter: noon.AddDate(0, 6, 0), RenewAt: noon.AddDate(0, 4, 0)}, {Name: "cilium-etcd", CA: true, State: "right", NotAfter: noon.AddDate(9, 0, 0)}},
 		Totals:       report.Totals{Passes: 301, Changes: 21, Repairs: 3},
-		Last: &report.LastPass{Cause: "drift: sysctl", Began: before(40 * time.Second), Took: 0.1213, Repairs: 1,
+		Last: &report.LastPass{Cause: "the host changed: sysctls", Began: before(40 * time.Second), Took: 0.1213, Repairs: 1,
 			Phases: []report.Phase{{Name: "facts", Took: 0.0401}, {Name: "plan", Took: 0.02}, {Name: "apply", Took: 0.0004}}},
 		Next: noon.Add(8 * time.Minute),
 	}
