@@ -3,7 +3,9 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +36,7 @@ const (
 // aimed are the services that the daemon looks at; "" in a field: there is none.
 type aimed struct {
 	runtime, runtimeUnit, socket string
+	disabledBy                   string // what disables its CRI plugin, by the files of the last pass
 	kubeletUnit                  string
 }
 
@@ -49,9 +52,10 @@ type services struct {
 type serviceState struct {
 	seen     sighting // the result of the last look
 	reported report.Service
-	judged   bool // reported has a judgement
-	bad      int  // consecutive looks that found a problem
-	restarts int  // systemd's counter; -1: not read yet
+	judged   bool   // reported has a judgement
+	why      string // why it does not work, as reported, without what differs at each look
+	bad      int    // consecutive looks that found a problem
+	restarts int    // systemd's counter; -1: not read yet
 	at       []time.Time
 	run      string // the last run in which it answered, by [systemd.UnitState].Invocation
 }
@@ -75,9 +79,7 @@ func (s *services) of(f *host.Facts) {
 		if aim.socket = rt.Socket; rt.Socket == "" && rt.Name == s.aim.runtime {
 			aim.socket = s.aim.socket
 		}
-		if rt.CRIDisabled {
-			aim.socket = ""
-		}
+		aim.disabledBy = strings.Join(rt.CRIDisabledBy, ", and ")
 	}
 	s.aim = aim
 }
@@ -123,8 +125,8 @@ func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sig
 	if a.runtimeUnit != "" {
 		s := sight(ctx, view, a.runtimeUnit, before)
 		s.name, s.means = a.runtime, "no pod can be started or stopped; running pods go on"
-		if _, missing := view.Files.Lstat(a.socket); s.err == nil && s.state.Active == "active" && missing == nil {
-			s.silent = cri.CheckAnswer(ctx, a.socket)
+		if s.err == nil && s.state.Active == "active" && a.socket != "" {
+			s.silent = a.answer(ctx, view)
 		}
 		list = append(list, s)
 	}
@@ -134,6 +136,19 @@ func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sig
 		list = append(list, s)
 	}
 	return list
+}
+
+// answer returns nil if the runtime answers over CRI.
+func (a aimed) answer(ctx context.Context, view *host.Live) error {
+	if _, err := view.Files.Lstat(a.socket); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("its socket %s was removed: restart it", a.socket)
+	}
+	err := cri.CheckAnswer(ctx, a.socket)
+	if errors.Is(err, cri.ErrUnimplemented) && a.disabledBy != "" {
+		return fmt.Errorf("its CRI is switched off: disabled_plugins has %s: remove it from that list, and restart it",
+			a.disabledBy)
+	}
+	return err
 }
 
 // sight looks at one unit. Where the unit was active at the last look and systemd reports no change
@@ -215,19 +230,19 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	s.at = slices.DeleteFunc(s.at, func(at time.Time) bool { return now.Sub(at) > restartsIn })
 	why := g.wrong()
 	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
-		why = fmt.Sprintf("%s restarts in a loop, %s so far", g.unit, plural.Of(g.restarts, "time"))
+		why = g.unit + " restarts in a loop"
 	}
-	works, text := why == "", ""
+	works := why == ""
 	if works {
 		s.bad = 0
-	} else {
-		if s.bad++; s.bad < 2 {
-			return true
-		}
-		text = why + ": " + g.means
+	} else if s.bad++; s.bad < 2 {
+		return true
 	}
 	if !s.judged || s.reported.Works != works {
-		s.reported.Works, s.reported.Since, s.reported.Text = works, now, text
+		s.reported.Works, s.reported.Since = works, now
+	}
+	if s.why != why {
+		s.why, s.reported.Text = why, g.text(why)
 	}
 	s.judged = true
 	return false
@@ -240,25 +255,37 @@ func (g *sighting) expected() bool {
 	return u.Load == "loaded" && (u.Active != "inactive" || u.ActiveSinceUS != 0 || u.StartedUS != 0) && !u.Ran
 }
 
-// wrong returns why a service does not work; "": it works.
+// wrong returns why a service does not work, without what differs at each look: systemd's counter
+// and the log lines. "": it works.
 func (g *sighting) wrong() string {
 	u := &g.state
 	switch {
-	case u.Active == "failed" || u.Sub == "auto-restart":
-		why := fmt.Sprintf("%s does not stay up (%s)", g.unit, cmp.Or(g.end.String(), u.Result))
-		if g.restarts > 0 {
-			why += ", restarted " + plural.Of(g.restarts, "time") + " so far"
-		}
-		if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" {
-			why += ", its last log lines: " + log
-		}
-		return why
+	case g.ended():
+		return fmt.Sprintf("%s does not stay up (%s)", g.unit, cmp.Or(g.end.String(), u.Result))
 	case u.Active == "inactive", u.Active == "deactivating":
 		return g.unit + " is stopped"
 	case g.silent != nil:
 		return fmt.Sprintf("%s runs, but does not answer (%s)", g.unit, desired.OneLine(g.silent))
 	}
 	return ""
+}
+
+// ended reports that the unit failed, or waits for its next restart.
+func (g *sighting) ended() bool { return g.state.Active == "failed" || g.state.Sub == "auto-restart" }
+
+// text is why a service does not work, what that means, and what systemd and the journal add.
+func (g *sighting) text(why string) string {
+	if why == "" {
+		return ""
+	}
+	if g.restarts > 0 && g.silent == nil && g.state.Active != "inactive" {
+		why += ", restarted " + plural.Of(g.restarts, "time") + " so far"
+	}
+	why += ": " + g.means
+	if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" && g.ended() {
+		why += "; its last log lines: " + log
+	}
+	return why
 }
 
 // withServices returns the state of a node: the state by its keys, or critical where a service does

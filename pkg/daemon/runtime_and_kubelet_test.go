@@ -30,6 +30,8 @@ func TestWhetherServicesWork(t *testing.T) {
 	}
 	hangs := at(running, 0)
 	hangs.silent = errors.New("no answer")
+	logs := at(looping, 3)
+	logs.end.Journal = "bad  flag\n"
 	unknown := sighting{name: "kubelet", unit: "kubelet.service", err: errors.New("systemd is silent")}
 	for name, c := range map[string]struct {
 		looks []sighting
@@ -39,6 +41,8 @@ func TestWhetherServicesWork(t *testing.T) {
 		"one bad look":                    {[]sighting{at(running, 0), at(stopped, 0)}, "works"},
 		"a first bad look":                {[]sighting{at(looping, 3)}, ""},
 		"two bad looks":                   {[]sighting{at(looping, 3), at(looping, 4)}, "kubelet.service does not stay up (exit-code, exit code 1), restarted 4 times so far: pods stay as they are"},
+		"what it means, then its log":     {[]sighting{logs, logs}, "restarted 3 times so far: pods stay as they are; its last log lines: bad flag"},
+		"another cause":                   {[]sighting{logs, logs, hangs}, "kubelet.service runs, but does not answer (no answer): pods stay as they are"},
 		"stopped":                         {[]sighting{at(running, 0), at(stopped, 0), at(stopped, 0)}, "kubelet.service is stopped"},
 		"the service hangs":               {[]sighting{hangs, hangs}, "kubelet.service runs, but does not answer (no answer)"},
 		"the service works again":         {[]sighting{hangs, hangs, at(running, 0)}, "works"},
@@ -48,7 +52,7 @@ func TestWhetherServicesWork(t *testing.T) {
 		"its state cannot be read":        {[]sighting{unknown, unknown}, ""},
 		"its state cannot be read once":   {[]sighting{hangs, hangs, unknown}, "does not answer"},
 		"one restart":                     {[]sighting{at(running, 0), at(running, 1), at(running, 1)}, "works"},
-		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "restarts in a loop, 4 times so far"},
+		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "restarts in a loop, restarted 4 times so far"},
 		"a loop that is over":             {append([]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3)}, slices.Repeat([]sighting{at(running, 3)}, 4)...), "works"},
 		"restarts before the agent began": {[]sighting{at(running, 90), at(running, 90)}, "works"},
 	} {
@@ -86,7 +90,7 @@ func TestSocketOfARuntimeThatWasDown(t *testing.T) {
 		{host.RuntimeFacts{Name: "cri-o", Socket: "/run/other.sock"}, "/run/other.sock"},
 		{host.RuntimeFacts{Name: "containerd"}, ""},
 		{host.RuntimeFacts{Name: "containerd", Socket: "/run/c.sock"}, "/run/c.sock"},
-		{host.RuntimeFacts{Name: "containerd", CRIDisabled: true}, ""},
+		{host.RuntimeFacts{Name: "containerd", CRIDisabled: true}, "/run/c.sock"},
 	} {
 		if s.of(&host.Facts{Runtime: c.runtime}); s.aim.socket != c.want {
 			t.Errorf("%+v: asked at %q, want %q", c.runtime, s.aim.socket, c.want)

@@ -31,6 +31,18 @@ func TestWhatPodsLackIsTold(t *testing.T) {
 		}
 	}
 
+	// A long text is printed once.
+	long := strings.Repeat("its last log lines ", 9)
+	s.Reason, s.Services[1].Text = "kubelet does not work: "+long, long
+	out.Reset()
+	if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\ncritical: kubelet does not work\n✗ kubelet does not work, for 3m: its last log") {
+		t.Errorf("the long text is printed twice:\n%s", out.String())
+	}
+	s.Reason, s.Services[1].Text = "kubelet does not work: it is stopped", "it is stopped"
+
 	up := rightStatus()
 	up.Services = []report.Service{{Name: "kubelet", Works: true}}
 	told := func(events []report.Event) (out []string) {

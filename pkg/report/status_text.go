@@ -78,8 +78,13 @@ func (t *statusText) head(s *Status) {
 }
 
 // headline returns the reason of the state. For a key with a long text it is the key and its
-// meaning, because the text comes below.
+// meaning, for a service with a long text its name, because the text comes below.
 func headline(s *Status) string {
+	if d := s.Down(); d != nil && len(d.Text) > headText {
+		if short, cut := strings.CutSuffix(s.Reason, ": "+d.Text); cut {
+			return short
+		}
+	}
 	for i := range s.Keys {
 		k := &s.Keys[i]
 		if short, cut := strings.CutSuffix(s.Reason, ": "+k.Text); cut && len(k.Text) > headText &&

@@ -108,9 +108,16 @@ var ofTheNode = []incident{
 	{name: "the conf cannot be written", begin: unseen("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: unseen("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
 		says: []string{"critical: file:/etc/cni/net.d/05-netwright-bridge.conflist"}, metrics: []string{state("critical")}},
 	{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
-		says: []string{"critical: containerd does not work: containerd.service runs, but does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
+		says: []string{"critical: containerd does not work", "containerd.service runs, but does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
+	// A pass reads the file, and the state stays: the agent does not take the file's word that
+	// nothing serves CRI for a runtime that works.
+	{name: "the runtime's CRI is switched off", begin: shell(`cp /etc/containerd/config.toml /run/good.toml; sed -i '/^version/a disabled_plugins = ["io.containerd.grpc.v1.cri"]' /etc/containerd/config.toml; systemctl restart containerd; systemctl reload netwright-agent`),
+		end: shell("cp /run/good.toml /etc/containerd/config.toml; systemctl restart containerd"), exit: 2,
+		says: []string{"critical: containerd does not work", "its CRI is switched off: disabled_plugins has io.containerd.grpc.v1.cri in /etc/containerd/config.toml"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
+	{name: "the runtime's socket was removed", begin: shell("rm /run/containerd/containerd.sock"), end: shell("systemctl restart containerd"), exit: 2,
+		says: []string{"critical: containerd does not work", "its socket /run/containerd/containerd.sock was removed: restart it"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
 	{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet; until netwright verify | grep -q 'kubelet.service does not stay up'; do sleep 0.3; done"), end: shell("rm /run/bad-kubelet; systemctl reset-failed kubelet; systemctl restart kubelet"), exit: 2,
-		says: []string{"critical: kubelet does not work: kubelet.service"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
+		says: []string{"critical: kubelet does not work", "kubelet.service does not stay up"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
 }
 
 func shell(script string) func(*testing.T, *night) {

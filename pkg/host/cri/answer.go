@@ -19,5 +19,5 @@ func CheckAnswer(ctx context.Context, socket string) error {
 	c, done := dialCRI(socket)
 	defer done()
 	_, err := c.call(ctx, "Version", nil)
-	return err
+	return servesNone(err)
 }
