@@ -17,7 +17,7 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.note("conf", c.conf())
 	c.confMTU()
 	c.plugins(ctx)
-	c.note("runtime", c.runtime())
+	c.note("runtime", c.runtime(ctx))
 	c.note("kubelet", c.kubelet(ctx))
 	c.note("directories", c.directories())
 	c.note("kube-proxy", c.kubeProxy(ctx, proxyHealth))

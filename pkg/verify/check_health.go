@@ -42,7 +42,7 @@ func (c *checker) healthChecks(ctx context.Context) error {
 			}
 			next := cmp.Or(s.Missing, c.want.ifMissing())
 			if err != nil {
-				seen, next = err.Error(), c.lookAtRuntime()
+				seen, next = err.Error(), lookAtRuntime(c.view.Facts.Runtime)
 			}
 			c.note(check, result(s.Text+": "+seen, next))
 		}

@@ -1,6 +1,10 @@
 package verify
 
-import "context"
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
 
 // kubelet fails where kubelet does not stay up. It has no result where kubelet runs, is not
 // installed, or was never started.
@@ -10,9 +14,12 @@ func (c *checker) kubelet(ctx context.Context) Result {
 		return Result{}
 	}
 	state, err := c.view.Units.Unit(ctx, unit)
-	if err == nil && (state.Active == "failed" || state.Sub == "auto-restart") {
+	if err == nil && doesNotStayUp(state) {
 		return failed(unit+" does not stay up: its last run ended with "+state.Result,
 			"no pod is started or stopped until it does: `systemctl status "+unit+"`, `journalctl -u "+unit+"`")
 	}
 	return Result{}
 }
+
+// doesNotStayUp reports that a unit failed, or waits for its next restart.
+func doesNotStayUp(u systemd.UnitState) bool { return u.Active == "failed" || u.Sub == "auto-restart" }

@@ -108,7 +108,7 @@ func TestDockerServesCRI(t *testing.T) {
 		c.runtime.Name = "docker"
 		check := &checker{view: l.with(host.Facts{Runtime: c.runtime}, podsOf{}), confs: make([]tasks.CNIConf, 1),
 			want: Expect{Conf: &tasks.WaitConf{Consumer: tasks.Consumer{Name: c.consumer}}}}
-		if got := check.runtime(); got.State != c.state || !strings.Contains(got.Seen, says) || strings.Contains(got.Next, "restart docker") {
+		if got := check.runtime(t.Context()); got.State != c.state || !strings.Contains(got.Seen, says) || strings.Contains(got.Next, "restart docker") {
 			t.Errorf("%+v, want %s %q", got, c.state, says)
 		}
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -9,20 +10,42 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
+// criUnit returns the unit of the program that serves CRI.
+func criUnit(rt host.RuntimeFacts) string {
+	if unit := facts.RuntimeUnit(rt.Name); unit != "docker.service" {
+		return unit
+	}
+	return "cri-docker.service" // that of its package
+}
+
 // lookAtRuntime returns what to do about a runtime that does not answer.
-func (c *checker) lookAtRuntime() string {
+func lookAtRuntime(rt host.RuntimeFacts) string {
 	if os.Geteuid() != 0 {
 		return "run it as root, whom alone the runtime answers"
 	}
-	unit := facts.RuntimeUnit(c.view.Facts.Runtime.Name)
-	if unit == "docker.service" {
-		unit = "cri-docker.service" // that of its package
-	}
+	unit := criUnit(rt)
 	return fmt.Sprintf("check that it runs and serves CRI: `systemctl status %s`, `journalctl -u %s`", unit, unit)
+}
+
+// silentRuntime is the result for a runtime that does not answer over CRI.
+func silentRuntime(ctx context.Context, v host.View) Result {
+	rt, unit := v.Facts.Runtime, criUnit(v.Facts.Runtime)
+	seen := rt.Name + " does not answer over CRI"
+	switch state, err := v.Units.Unit(ctx, unit); {
+	case err != nil:
+	case doesNotStayUp(state):
+		return failed(fmt.Sprintf("%s: %s does not stay up: its last run ended with %s", seen, unit, state.Result),
+			lookAtRuntime(rt))
+	case rt.Socket == "" && state.Active == "active" && os.Geteuid() == 0: // others may not see it
+		return failed(fmt.Sprintf("%s: %s runs, and its socket was removed", seen, unit),
+			"restart it: pods keep running")
+	}
+	return waiting(seen, lookAtRuntime(rt))
 }
 
 // crioLoads is how long CRI-O may take until it reports the network of a new conf: it asks the
@@ -32,7 +55,7 @@ const crioLoads = 5 * time.Second
 
 // runtime compares the network that the container runtime reports (CRI's Status) with the conf in
 // force.
-func (c *checker) runtime() Result {
+func (c *checker) runtime(ctx context.Context) Result {
 	rt := c.view.Facts.Runtime
 	embedded := facts.EmbeddedRuntime(c.view.Files)
 	switch {
@@ -51,7 +74,7 @@ func (c *checker) runtime() Result {
 		return failed(fmt.Sprintf("the CRI of %s is switched off: disabled_plugins has %s", rt.Name,
 			strings.Join(rt.CRIDisabledBy, ", and ")), "remove it from that list, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
-		return waiting(rt.Name+" does not answer over CRI", c.lookAtRuntime())
+		return silentRuntime(ctx, c.view)
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
 	inForce := ""

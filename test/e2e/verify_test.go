@@ -43,6 +43,11 @@ func TestVerify(t *testing.T) {
 		{"a plugin too old for the runtime", func() { n.Write("/opt/cni/bin/loopback", plugin(`"0.1.0"`), 0o755) },
 			"/opt/cni/bin/loopback supports spec 0.1.0, and is called with 0.3.1", nil},
 		{"no plugin at all", func() { n.Must(ctx, "rm", "/opt/cni/bin/host-local") }, "host-local, which bridge calls, is not in", nil},
+		{"the runtime's socket was removed", func() { n.Must(ctx, "rm", "/run/containerd/containerd.sock") },
+			"containerd does not answer over CRI: containerd.service runs, and its socket was removed", func() { n.Must(ctx, "systemctl", "restart", "containerd") }},
+		{"the runtime does not start", func() {
+			n.Shell(ctx, "cp /etc/containerd/config.toml /run/good.toml; echo broken >>/etc/containerd/config.toml; systemctl restart containerd || true")
+		}, "containerd.service does not stay up", func() { n.Shell(ctx, "cp /run/good.toml /etc/containerd/config.toml; systemctl restart containerd") }},
 		{"the bridge is down", func() { n.Must(ctx, "ip", "link", "set", "cbr0", "down") }, "cbr0 is down", nil},
 		// containerd does not notice a file that is moved in from another directory.
 		{"a conf that containerd has not seen change", func() {
