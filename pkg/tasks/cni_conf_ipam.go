@@ -21,7 +21,16 @@ var handOn = []string{"bridge", "host-device", "ipvlan", "macvlan", "ptp", "vlan
 // https://github.com/containernetworking/plugins/blob/v1.9.1/plugins/ipam/host-local/backend/allocator/config.go
 type hostLocalConf struct {
 	hostLocalRange
-	Ranges [][]hostLocalRange `json:"ranges"`
+	Ranges  [][]hostLocalRange `json:"ranges"`
+	DataDir string             `json:"dataDir"`
+}
+
+// sets are the sets of ranges: a pod gets one address of each.
+func (c hostLocalConf) sets() [][]hostLocalRange {
+	if c.Subnet.IP != nil {
+		return append([][]hostLocalRange{{c.hostLocalRange}}, c.Ranges...)
+	}
+	return c.Ranges
 }
 
 type hostLocalRange struct {
@@ -40,10 +49,7 @@ func (p CNIPlugin) noAddress() error {
 	if err := json.Unmarshal(p.IPAM, &conf); err != nil {
 		return err // refused adds the plugin's name
 	}
-	sets := conf.Ranges
-	if conf.Subnet.IP != nil {
-		sets = append([][]hostLocalRange{{conf.hostLocalRange}}, sets...)
-	}
+	sets := conf.sets()
 	if len(sets) == 0 && !p.Capabilities["ipRanges"] { // with this capability kubelet passes the node's range
 		return errors.New("it has no range: give it a `subnet`, or `ranges`")
 	}

@@ -20,6 +20,7 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.note("runtime", c.runtime(ctx))
 	c.note("kubelet", c.kubelet(ctx))
 	c.note("directories", c.directories())
+	c.note("addresses", c.addresses(ctx))
 	c.note("kube-proxy", c.kubeProxy(ctx, proxyHealth))
 	c.note("kube-proxy mode", c.proxyMode(ctx, network.KubeProxy().ModeURL))
 	c.clusterDNS(ctx)

@@ -27,7 +27,7 @@ func TestVerify(t *testing.T) {
 	plugin := func(supports string) string {
 		return "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"supportedVersions\":[" + supports + "]}'\n"
 	}
-	const conf = "/etc/cni/net.d/05-netwright-bridge.conflist"
+	const conf, given = "/etc/cni/net.d/05-netwright-bridge.conflist", "/var/lib/cni/networks/netwright-bridge"
 	for _, c := range []struct {
 		name  string
 		spoil func()
@@ -43,6 +43,9 @@ func TestVerify(t *testing.T) {
 		{"a plugin too old for the runtime", func() { n.Write("/opt/cni/bin/loopback", plugin(`"0.1.0"`), 0o755) },
 			"/opt/cni/bin/loopback supports spec 0.1.0, and is called with 0.3.1", nil},
 		{"no plugin at all", func() { n.Must(ctx, "rm", "/opt/cni/bin/host-local") }, "host-local, which bridge calls, is not in", nil},
+		{"addresses of pods that are gone", func() {
+			n.Shell(ctx, "mkdir -p "+given+"; for i in $(seq 2 254); do printf 'gone\\r\\neth0' >"+given+"/10.244.1.$i; done")
+		}, "it gave out all 253 (a file for each in " + given + "), 253 to pods that are gone", func() { n.Must(ctx, "rm", "-r", given) }},
 		{"the runtime's socket was removed", func() { n.Must(ctx, "rm", "/run/containerd/containerd.sock") },
 			"containerd does not answer over CRI: containerd.service runs, and its socket was removed", func() { n.Must(ctx, "systemctl", "restart", "containerd") }},
 		{"the runtime does not start", func() {
