@@ -38,7 +38,8 @@ func (l *loader) peers(n *Node) []networks.Peer {
 	members := slices.Clone(n.Peers)
 	if len(n.PodCIDRs) > 0 {
 		members = append(members,
-			networks.Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs")})
+			networks.Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs"),
+				AddressOrigin: n.Origin("spec.address")})
 	}
 	return members
 }
@@ -51,7 +52,7 @@ func (n *Node) adopt(me networks.Peer) {
 	}
 	if len(n.Address) == 0 && len(me.Address) > 0 {
 		n.Address = me.Address
-		n.origins["spec.address"] = me.Origin
+		n.origins["spec.address"] = me.AddressOrigin
 	}
 }
 
@@ -61,7 +62,7 @@ func overlay(p, q networks.Peer) networks.Peer {
 		p.PodCIDRs = q.PodCIDRs
 	}
 	if len(q.Address) > 0 {
-		p.Address = q.Address
+		p.Address, p.AddressOrigin = q.Address, q.AddressOrigin
 	}
 	p.Name, p.Origin = q.Name, q.Origin
 	return p
@@ -78,6 +79,7 @@ func (l *loader) member(doc *decode.Doc) networks.Peer {
 	if l.read(doc, decode.KindNode, other) {
 		p.Address, p.PodCIDRs = other.Address, other.PodCIDRs
 		p.Origin = cmp.Or(other.Origin("spec.podCIDRs"), p.Origin)
+		p.AddressOrigin = other.Origin("spec.address")
 	}
 	l.members[doc] = p
 	return p

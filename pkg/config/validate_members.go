@@ -86,8 +86,8 @@ func (v *validator) addresses(all []networks.Peer, claims []claim) {
 	for _, p := range all {
 		for _, a := range p.Address {
 			if first, taken := owner[a]; taken {
-				v.memberError(p, fmt.Sprintf("nodes %s and %s have the same address %s (%s)", p.Name, first.Name, a,
-					first.Origin), "an address of its own", "")
+				v.memberErrorAt("spec.address", p.AddressOrigin, fmt.Sprintf("nodes %s and %s have the same address %s (%s)",
+					p.Name, first.Name, a, first.AddressOrigin), "an address of its own", "")
 				continue
 			}
 			owner[a] = p
@@ -99,14 +99,18 @@ func (v *validator) addresses(all []networks.Peer, claims []claim) {
 			})
 			if i > 0 && claims[i-1].prefix.Contains(a) {
 				c := claims[i-1]
-				v.memberError(p, fmt.Sprintf("address %s of node %s lies in pod range %s of node %s (%s)", a, p.Name,
-					c.prefix, c.node.Name, c.node.Origin), "", "")
+				v.memberErrorAt("spec.address", p.AddressOrigin, fmt.Sprintf("address %s of node %s lies in pod range %s of "+
+					"node %s (%s)", a, p.Name, c.prefix, c.node.Name, c.node.Origin), "", "")
 			}
 		}
 	}
 }
 
 func (v *validator) memberError(p networks.Peer, summary, expected, hint string) {
-	v.ReportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes,
-		Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
+	v.memberErrorAt("spec.podCIDRs", p.Origin, summary, expected, hint)
+}
+
+func (v *validator) memberErrorAt(field string, at document.Origin, summary, expected, hint string) {
+	v.ReportAt(at, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes,
+		Field: field, Summary: summary, Expected: expected, Hint: hint})
 }

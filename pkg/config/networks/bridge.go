@@ -32,7 +32,7 @@ func bridgeNodes(to *[]Peer) decode.Set {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(p Peer) string { return p.Name })
 		v.List(func(item decode.Reading) {
-			p := Peer{Origin: item.Origin()}
+			p := Peer{Origin: item.Origin(), AddressOrigin: item.Origin()}
 			item.Mapping([]decode.Field{
 				decode.Text("name", &p.Name, decode.ValidName),
 				decode.Addresses("address", &p.Address),
@@ -54,6 +54,8 @@ type Peer struct {
 	// PodCIDRs: Lists the ranges of the node's pods.
 	PodCIDRs values.CIDRs    `json:"podCIDRs"`
 	Origin   document.Origin `json:"origin"`
+	// AddressOrigin is where Address is set. Origin is where PodCIDRs is.
+	AddressOrigin document.Origin `json:"-"`
 }
 
 func (b *Bridge) check(s *ClusterSettings, r *decode.Reporter) {
