@@ -81,6 +81,9 @@ func (b *builder) lateSysctls(keys []sysctl) {
 		if late.Target != "" {
 			from += " → " + late.Target
 		}
+		if late.Line > 0 { // facts of an earlier release have none
+			from += fmt.Sprintf(":%d", late.Line)
+		}
 		b.note(network.Warning, from, "%s = %s is set at boot by a file that is read after our %s, and holds until "+
 			"our first pass sets %s: take that line out",
 			late.Key, late.Value, facts.OwnSysctlFile, keys[i].Value)

@@ -161,6 +161,7 @@ type SysctlLine struct {
 	Value  string `json:"value"`
 	File   string `json:"file"`
 	Target string `json:"target,omitempty"` // of File, if it is a symlink
+	Line   int    `json:"line,omitempty"`   // in File, from 1 on
 }
 
 // VariableFact is a variable of a unit, or a field of a configuration, with the file that sets it.

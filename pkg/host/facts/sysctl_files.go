@@ -80,7 +80,9 @@ func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine,
 // parseSysctls parses the lines of a file as systemd-sysctl does. A dash before the key only means
 // that a failure is ignored.
 func parseSysctls(text string) (out []SysctlLine) {
+	number := 0
 	for line := range strings.Lines(text) {
+		number++
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
@@ -93,7 +95,7 @@ func parseSysctls(text string) (out []SysctlLine) {
 		if err != nil {
 			continue // a pattern, or a key that systemd-sysctl also refuses
 		}
-		out = append(out, SysctlLine{Key: key, Value: strings.TrimSpace(value)})
+		out = append(out, SysctlLine{Key: key, Value: strings.TrimSpace(value), Line: number})
 	}
 	return out
 }

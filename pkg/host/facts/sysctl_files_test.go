@@ -38,9 +38,9 @@ func TestLateSysctls(t *testing.T) {
 	f := gathered(t, Options{Root: root})
 	link := "../sysctl.conf"
 	want := []SysctlLine{
-		{"net.ipv4.ip_forward", "0", "/etc/sysctl.d/99-sysctl.conf", link},
-		{"net.ipv4.conf.eth0/100.rp_filter", "2", "/etc/sysctl.d/99-sysctl.conf", link},
-		{"net.core.somaxconn", "512", "/usr/lib/sysctl.d/99-zz.conf", ""},
+		{"net.ipv4.ip_forward", "0", "/etc/sysctl.d/99-sysctl.conf", link, 3},
+		{"net.ipv4.conf.eth0/100.rp_filter", "2", "/etc/sysctl.d/99-sysctl.conf", link, 4},
+		{"net.core.somaxconn", "512", "/usr/lib/sysctl.d/99-zz.conf", "", 1},
 	}
 	if d := cmp.Diff(want, f.LateSysctls); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

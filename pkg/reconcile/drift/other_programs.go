@@ -57,9 +57,8 @@ func supposed(key graph.Key, h *host.Host) string {
 		lines, _ := facts.LateSysctls(h.Live.Files) // such a file may be newer than the facts
 		for _, line := range lines {
 			if line.Key == key.Name() {
-				return fmt.Sprintf("probably the program that loads %s, which sets it to %s (systemd-sysctl, "+
-					"`sysctl --system`)",
-					line.File, line.Value)
+				return fmt.Sprintf("probably the program that loads %s, whose line %d sets it to %s (systemd-sysctl, "+
+					"`sysctl --system`)", line.File, line.Line, line.Value)
 			}
 		}
 		if file := tunedSets(h.Live.Files, key.Name()); file != "" {
