@@ -113,9 +113,12 @@ func (b *builder) problems() {
 // other nodes route packets for its pods to that address.
 func (b *builder) address() {
 	var has []netip.Addr
+	var names []string // of those that other hosts could use
 	for _, l := range b.in.Facts.Links {
 		for _, p := range l.Addresses {
-			has = append(has, p.Addr())
+			if has = append(has, p.Addr()); p.Addr().IsGlobalUnicast() {
+				names = append(names, p.Addr().String()+" ("+l.Name+")")
+			}
 		}
 	}
 	if b.in.Facts.Kernel.Release == "" || !slices.ContainsFunc(has, netip.Addr.IsGlobalUnicast) {
@@ -124,8 +127,9 @@ func (b *builder) address() {
 	for _, address := range b.in.Node.Address {
 		if !slices.Contains(has, address) {
 			b.note(network.Warning, b.in.Node.Origin("spec.address").String(),
-				"no link of this node has spec.address %s, to which other nodes send packets for its pods: correct "+
-					"it in the node's document", address)
+				"no link of this node has spec.address %s, to which other nodes send packets for its pods; it has %s: "+
+					"correct the node's document, or give the address to a link", address,
+				strings.Join(names[:min(len(names), 4)], ", "))
 			b.notes[len(b.notes)-1].Machine = true
 		}
 	}

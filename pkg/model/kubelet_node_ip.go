@@ -33,7 +33,9 @@ func (b *builder) kubeletOfHost() (config.Kubelet, error) {
 	if k.ResolvConf == config.ResolvConfAuto {
 		if k.ResolvConf = b.in.Facts.ResolvConf; k.ResolvConf == "" {
 			b.note(network.Warning, b.view.Origin("spec.kubelet.resolvConf"),
-				"resolvConf auto: no resolv.conf of this host has a server that pods can ask, and kubelet keeps its own")
+				"resolvConf auto: none of %s has a nameserver that pods can ask, which no loopback address is; kubelet "+
+					"keeps its own file: name a server in one of them, or set resolvConf to a file that has one",
+				strings.Join(facts.ResolvConfs, ", "))
 		}
 	}
 	return k, nil

@@ -28,14 +28,14 @@ func TestAnAddressThatTheNodeHasNot(t *testing.T) {
 	} {
 		in := Input{Node: &config.Node{}, Facts: &host.Facts{Kernel: host.KernelFacts{Release: c.kernel}}}
 		for _, text := range c.has {
-			in.Facts.Links = append(in.Facts.Links, host.LinkFact{Addresses: []netip.Prefix{netip.MustParsePrefix(text)}})
+			in.Facts.Links = append(in.Facts.Links, host.LinkFact{Name: "host0", Addresses: []netip.Prefix{netip.MustParsePrefix(text)}})
 		}
 		for _, text := range c.document {
 			in.Node.Address = append(in.Node.Address, netip.MustParseAddr(text))
 		}
 		b := &builder{in: in}
 		b.problems()
-		if c.says == "" && len(b.notes) > 0 || c.says != "" && (len(b.notes) != 1 || !strings.HasPrefix(b.notes[0].Text, "no link of this node has spec.address "+c.says+",")) {
+		if c.says == "" && len(b.notes) > 0 || c.says != "" && (len(b.notes) != 1 || !strings.HasPrefix(b.notes[0].Text, "no link of this node has spec.address "+c.says+",") || !strings.Contains(b.notes[0].Text, "; it has 10.77.0.71 (host0)")) {
 			t.Errorf("%s: it says %v", name, b.notes)
 		}
 	}

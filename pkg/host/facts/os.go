@@ -119,16 +119,16 @@ func assigned(text string) (value, rest string) {
 	return b.String()[:kept], ""
 }
 
-// resolvConfs are the files with the name servers of a host: /etc/resolv.conf, and the files of
+// ResolvConfs are the files with the name servers of a host: /etc/resolv.conf, and the files of
 // systemd-resolved and NetworkManager with the servers behind their local stub (rc-manager,
 // no-stub-resolv.conf).
 // https://www.freedesktop.org/software/systemd/man/latest/systemd-resolved.service.html#/etc/resolv.conf
 // https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
-var resolvConfs = []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf",
+var ResolvConfs = []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf",
 	"/run/NetworkManager/no-stub-resolv.conf"}
 
 func (g gatherer) resolvConf() {
-	for _, file := range resolvConfs {
+	for _, file := range ResolvConfs {
 		raw, err := g.files.ReadFile(file)
 		if err != nil {
 			continue
