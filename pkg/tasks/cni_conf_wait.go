@@ -316,7 +316,8 @@ func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	until, written := beingWritten(v, conf.File)
 	switch {
 	case len(wrong) > 0:
-		return fmt.Errorf("%s: no pod is added by %s: %s", t.Network, conf.File, strings.Join(wrong, ", "))
+		return fmt.Errorf("%s: no pod is added by %s: %s: `agent verify` says what to do", t.Network, conf.File,
+			strings.Join(wrong, ", "))
 	case len(missing) == 0:
 		return nil
 	}
