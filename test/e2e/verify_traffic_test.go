@@ -119,7 +119,7 @@ func TestVerifyTraffic(t *testing.T) {
 			func() { n.Shell(ctx, "iptables -P FORWARD ACCEPT; nft delete table inet drops"); converge() },
 			[]string{"pod to pod", "pod to service", "hairpin", "outside to service", "pod to outside", "MTU", "pod to pod of another node", "MTU to another node", "pod to another node", "another node to service"}, "the policy of FORWARD is drop"},
 		{"no hairpin", shell(`sed -i 's/"hairpinMode": *true/"hairpinMode": false/' /etc/cni/net.d/05-netwright-bridge.conflist; grep -q '"hairpinMode": false' /etc/cni/net.d/05-netwright-bridge.conflist`),
-			converge, []string{"hairpin"}, "hairpin mode is off"},
+			converge, []string{"hairpin"}, "is hairpin mode on"},
 	} {
 		c.spoil()
 		var failed []string

@@ -65,8 +65,8 @@ func (bed *testbed) dropping() string {
 		return "the policy of FORWARD is drop: what accepts the pods' packets? `agent --once` puts ours there, " +
 			"`iptables -S FORWARD` and `nft list ruleset` show all"
 	}
-	return "look for what drops or does not forward: `nft list ruleset`, `iptables -S FORWARD`, `sysctl " +
-		"net.ipv4.ip_forward`, a NetworkPolicy"
+	return "look for what drops, routes elsewhere or does not forward: `nft list ruleset`, `iptables -S FORWARD`, " +
+		"`ip rule`, `ip route get`, `sysctl net.ipv4.ip_forward`, a NetworkPolicy"
 }
 
 // nodeAndPod checks that the node reaches a pod, as kubelet's probes do, and that the pod reaches
@@ -106,8 +106,8 @@ func (bed *testbed) unbridged() string {
 // hairpin checks that a pod reaches itself by its service address.
 func (bed *testbed) hairpin(ctx context.Context) verify.Result {
 	return bed.byService(ctx, bed.b, "a pod reaches itself by a service's address",
-		"hairpin mode is off at the pod's port of the bridge (`bridge -d link`): hairpinMode in the conf, "+
-			"networking.bridge.hairpin in the documents")
+		"is hairpin mode on at the pod's port of the bridge (`bridge -d link`)? hairpinMode in the conf, "+
+			"networking.bridge.hairpin in the documents. If it is on, "+bed.dropping())
 }
 
 func (bed *testbed) byService(ctx context.Context, from *testpod.Pod, seen, next string) verify.Result {
@@ -137,8 +137,7 @@ func (bed *testbed) hostPort(ctx context.Context) verify.Result {
 		to := netip.AddrPortFrom(at.Addr(), bed.port)
 		if _, err := reach(ctx, bed.outside.netns, to, bed.b.Name); err != nil {
 			return failed("a pod's hostPort from outside: "+err.Error(),
-				"look at portmap's chains (`iptables -t nat -S`, `nft list ruleset`) and at what drops: "+
-					bed.dropping())
+				"look at portmap's chains (`iptables -t nat -S`, `nft list ruleset`). If they are there, "+bed.dropping())
 		}
 	}
 	return well("a pod's hostPort is reached from outside")

@@ -161,7 +161,7 @@ func testProve(t *testing.T) {
 		{"all is masqueraded", func() { masquerade("add rule inet masq post ip saddr 10.96.1.0/24 masquerade") }, func() { masquerade(rule) },
 			[]string{"masquerade failed: another pod of this node (10.96.1."}},
 		{"no hairpin", func() { edit(`"hairpinMode":true`, `"hairpinMode":false`) }, func() { edit(`"hairpinMode":false`, `"hairpinMode":true`) },
-			[]string{"hairpin failed: ask 198.51.100.10:8080: no answer → hairpin mode is off"}},
+			[]string{"hairpin failed: ask 198.51.100.10:8080: no answer → is hairpin mode on"}},
 		{"no hostPort", func() { edit(`"capabilities":{"portMappings":true}`, `"x":0`) }, func() { edit(`"x":0`, `"capabilities":{"portMappings":true}`) }, []string{"outside to service not here: the conf's chain has nothing"}},
 		{"the plugin refuses", func() { edit(`"bridge":"cbr0"`, `"bridge":"up0"`) }, func() { edit(`"bridge":"up0"`, `"bridge":"cbr0"`) }, []string{"pods failed: add pod verify-a to network netwright-test"}},
 		{"no conf", func() { ok(t, os.Rename(conf, conf+".off")) }, func() { ok(t, os.Rename(conf+".off", conf)) }, []string{"pods waiting: no CNI conf in"}},
