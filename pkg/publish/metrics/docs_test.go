@@ -15,10 +15,16 @@ var (
 	helpOf      = regexp.MustCompile(`(?m)^# HELP (netwright_[a-z_]+) `)
 )
 
-// The page has each metric and each alert. The alerts use no metric that does not exist.
+// The page has each metric and each alert. The alerts use no metric that does not exist. A metric
+// to which full gives no value would be missing here and in testdata.
 func TestPages(t *testing.T) {
 	m := New("v1", requests)
 	m.Observe(full(), nil)
+	for _, f := range m.families() {
+		if len(f.lines) == 0 {
+			t.Errorf("%s has no value: give it one in full", f.name)
+		}
+	}
 	shown := names(helpOf, scrape(t, m))
 	page, alerts := read(t, "../../../docs/metrics.md"), read(t, "../../../docs/alerts.yaml")
 	same(t, "metrics", shown, names(rowOfMetric, page))

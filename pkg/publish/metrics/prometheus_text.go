@@ -68,13 +68,7 @@ var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // page returns the answer to a scrape: the agent's metrics by name, and those of its process.
 func (m *Metrics) page() []byte {
-	var all families
-	m.counted(&all)
-	if s := m.now.Load(); s != nil {
-		all.ofTasks(s)
-		all.ofConfiguration(s)
-		all.ofCertificates(s)
-	}
+	all := m.families()
 	slices.SortFunc(all, func(a, b *family) int { return strings.Compare(a.name, b.name) })
 	var page bytes.Buffer
 	for _, f := range all {
@@ -83,6 +77,17 @@ func (m *Metrics) page() []byte {
 	metrics.WriteGoMetrics(&page)
 	metrics.WriteProcMetrics(&page)
 	return page.Bytes()
+}
+
+// families returns the agent's metrics, also those without a value now.
+func (m *Metrics) families() (all families) {
+	m.counted(&all)
+	if s := m.now.Load(); s != nil {
+		all.ofTasks(s)
+		all.ofConfiguration(s)
+		all.ofCertificates(s)
+	}
+	return all
 }
 
 // counted adds what is counted since the daemon began, and the requests to the store.
