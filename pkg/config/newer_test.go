@@ -25,7 +25,7 @@ func TestNewerFieldsAreMarked(t *testing.T) {
 	old := strings.Fields(string(data))
 	check := func(path string, newer bool) {
 		if known := slices.Contains(old, path); known == newer {
-			t.Errorf("%s is marked newer: %v, and in %s: %v", path, newer, released, known)
+			t.Errorf("%s is marked newer: %v, and in %s: %v; a field that is not in it ends with .Newer()", path, newer, released, known)
 		}
 	}
 	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
