@@ -54,11 +54,8 @@ func (v Reading) Required(names ...string) bool {
 
 // Merging returns a function that puts an element into the list: in place of the one with the same
 // key, or at the end. So lists merge over cluster, node group and node. The keys of the present
-// elements are read once.
+// elements are read once. The caller makes sure that one list has no key twice.
 func Merging[T any](list *[]T, key func(T) string) func(T) {
-	if len(*list) == 0 { // the caller makes sure that one list has no key twice
-		return func(x T) { *list = append(*list, x) }
-	}
 	index := make(map[string]int, len(*list))
 	for i, x := range *list {
 		index[key(x)] = i
@@ -68,7 +65,6 @@ func Merging[T any](list *[]T, key func(T) string) func(T) {
 			(*list)[i] = x
 			return
 		}
-		index[key(x)] = len(*list)
 		*list = append(*list, x)
 	}
 }

@@ -118,7 +118,7 @@ func Number(name string, to *int, low, high int) Field {
 		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" ||
 			v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
 			v.Bad(expected, "write it in decimal, with digits alone")
-		case v.Kind != document.KindInt || err != nil || strconv.Itoa(n) != v.Text || n < low || n > high:
+		case v.Kind != document.KindInt || n < low || n > high:
 			v.Bad(expected, "")
 		default:
 			*to = n
@@ -179,9 +179,9 @@ func Release(name string, to *values.Version, expected string) Field {
 // it, or "" if there is none.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/util/versions.go
 func versionIn(text string) string {
-	_, rest, is := strings.Cut(text, "://")
+	_, rest, _ := strings.Cut(text, "://")
 	for part := range strings.SplitSeq(rest, "/") {
-		if v, err := values.ParseVersion(part); is && strings.HasPrefix(part, "v") && err == nil {
+		if v, err := values.ParseVersion(part); strings.HasPrefix(part, "v") && err == nil {
 			return v.String()
 		}
 	}

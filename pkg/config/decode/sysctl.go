@@ -20,7 +20,7 @@ func SysctlKey(key string) (canonical, hint string) {
 		return "", "take the leading - off: a parameter that cannot be set is reported, not ignored"
 	case strings.ContainsAny(key, "*?[]"):
 		return "", "patterns are not supported: name the interface"
-	case i <= 0:
+	case i < 0:
 		return "", ""
 	}
 	if key[i] == '/' {

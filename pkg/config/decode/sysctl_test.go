@@ -11,7 +11,7 @@ func TestSysctlKey(t *testing.T) {
 		{"net.ipv4.conf.eth0/100.rp_filter", "net.ipv4.conf.eth0/100.rp_filter"},
 		{"net/ipv4/conf/eth0.100/rp_filter", "net.ipv4.conf.eth0/100.rp_filter"},
 		{"net.ipv4.conf.br-1@2:3.rp_filter", "net.ipv4.conf.br-1@2:3.rp_filter"},
-		{"", ""}, {"net", ""}, {".net.a", ""}, {"net.", ""}, {"net..a", ""}, {"net/../kernel/panic", ""}, {"net/ipv4/../../kernel", ""}, {"net.a b", ""},
+		{"", ""}, {"net", ""}, {".net.a", ""}, {"net.", ""}, {"net..a", ""}, {"net/../kernel/panic", ""}, {"net/ipv4/../../kernel", ""}, {"net.a b", ""}, {"net.a\x7f", ""},
 		{"net.ipv4.*.x", ""}, {"etc.passwd", ""}, {"net.ipv4.\"x", ""},
 	} {
 		if got, _ := SysctlKey(c.in); got != c.want {
