@@ -2,11 +2,13 @@ package netstate
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -29,6 +31,32 @@ func TestRestoreLeavesAddressesOfServices(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"10.96.0.2", "10.96.0.3", "10.96.0.1"}, list); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// An undo removes an address that the change made, and no other one: not on another link, and not
+// with another length. The line that keeps it: addresses.go, isAddress.
+func TestRestoreRemovesTheAddressesThatTheChangeMade(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", "for l in a0 b0; do ip link add $l type bridge; ip link set $l up; done")
+	look := func() []string {
+		return lines(ns.Run("sh", "-ec", "ip -br addr show a0; ip -br addr show b0"))
+	}
+	ns.Do(func() {
+		h, ctx := openNet(t), t.Context()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		ns.Run("sh", "-ec", "ip addr add 10.0.0.1/25 dev a0; ip addr add 10.0.0.1/24 dev b0; ip addr add 10.0.0.2/24 dev b0; ip -6 addr add 2001:db8::2/64 dev b0 nodad")
+		want := look()
+		ns.Run("sh", "-ec", "ip addr add 10.0.0.1/24 dev a0; ip -6 addr add 2001:db8::1/64 dev a0 nodad")
+		made := Made{Addresses: []rtnl.LinkAddress{{Link: "a0", Prefix: netip.MustParsePrefix("10.0.0.1/24")},
+			{Link: "a0", Prefix: netip.MustParsePrefix("2001:db8::1/64")}}}
+		for range 2 {
+			ok(t, h.Restore(ctx, was, made))
+			if diff := cmp.Diff(want, look()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package netstate
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +13,10 @@ import (
 )
 
 // An undo restores permanent neighbours with their addresses, and removes those that a program
-// added. Neighbours of links of Kubernetes stay, and so do those of a daemon that marks its own. A
-// journal of an earlier release does not have the former neighbours. The lines that keep it:
-// neighbours.go, writtenDown and restoreNeighbours; remove_added.go, addedSince.
+// added. Neighbours of links of Kubernetes stay, and so do those of a daemon that marks its own.
+// What the kernel or a control plane learned is not restored. A journal of an earlier release does
+// not have the former neighbours. The lines that keep it: neighbours.go, writtenDown and
+// restoreNeighbours; remove_added.go, addedSince.
 func TestRestoreBringsNeighboursBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip link add cali1 type veth peer name cali2
@@ -22,15 +24,17 @@ for l in up0 up1 cali1 cali2; do ip link set $l up; done
 ip addr add 10.0.0.2/24 dev up0
 ip neigh add 10.0.0.1 lladdr 02:00:00:00:00:01 dev up0 nud permanent; ip neigh add 10.0.0.7 lladdr 02:00:00:00:00:07 dev up0 nud permanent
 ip -6 neigh add 2001:db8::1 lladdr 02:00:00:00:00:01 dev up0 nud permanent router; ip neigh add 10.0.9.9 lladdr 02:00:00:00:00:09 dev cali1 nud permanent`)
+	const learned = "for n in 20,stale, 21,permanent,extern_learn; do IFS=,; set -- $n; IFS=' '; ip neigh %s 10.0.0.$1 lladdr 02:00:00:00:00:14 dev up0 nud $2 $3; done"
 	look := func(link string) []string {
 		return lines(ns.Run("sh", "-ec", "ip neigh show nud permanent dev "+link+" | sort"))
 	}
 	ns.Do(func() {
 		h, ctx := openNet(t), t.Context()
 		before := look("up0")
+		ns.Run("sh", "-ec", fmt.Sprintf(learned, "add"))
 		was, err := Read(ctx, h.net)
 		ok(t, err)
-		ns.Run("sh", "-ec", `ip link set up0 down; ip link set up0 up; ip neigh flush dev cali1 nud permanent
+		ns.Run("sh", "-ec", fmt.Sprintf(learned, "del")+`; ip link set up0 down; ip link set up0 up; ip neigh flush dev cali1 nud permanent
 ip neigh replace 10.0.0.1 lladdr 02:00:00:00:00:66 dev up0 nud permanent; ip neigh add 10.0.0.8 lladdr 02:00:00:00:00:66 dev up0 nud permanent
 ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev up0 nud permanent protocol bird`)
 		var earlier State // as an earlier release recorded it
@@ -50,6 +54,9 @@ ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev up0 nud permanent protocol bi
 			if diff := cmp.Diff(before, lines(strings.Join(after, "\n"), "bird")); diff != "" || len(after) != len(before)+1 {
 				t.Errorf("not as before beside the daemon's (-before +after):\n%s\n%q", diff, after)
 			}
+		}
+		if left := lines(ns.Run("ip", "neigh", "show", "to", "10.0.0.20/31")); len(left) > 0 {
+			t.Errorf("what was learned: %q", left)
 		}
 		if left := look("cali1"); len(left) > 0 {
 			t.Errorf("on a link of Kubernetes: %q", left)

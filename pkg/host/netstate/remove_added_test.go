@@ -8,8 +8,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
+
+// An undo removes no link that is a device of the machine, nor lo. The line that keeps it:
+// remove_added.go, sortLinks.
+func TestNoDeviceIsAnAddedLink(t *testing.T) {
+	now := State{Links: []rtnl.Link{{Name: "eth1", Index: 2, Physical: true}, {Name: "lo", Index: 1, Loopback: true},
+		{Name: "d0", Index: 3, Kind: "dummy"}}}
+	if added := (State{}).sortLinks(now, map[int]bool{}, map[int]bool{}); !slices.Equal(added, []string{"d0"}) {
+		t.Errorf("added: %q", added)
+	}
+}
 
 // An undo removes what a program added to the network. What pods, routing daemons and leases
 // brought stays. The lines that keep it: remove_added.go, addedSince and what it asks.

@@ -27,9 +27,6 @@ func (s State) renumbered(now []rtnl.Link) State {
 			s.Links[i].Index = now[at].Index
 		}
 	}
-	if len(index) == 0 {
-		return s
-	}
 	put := func(number []byte) {
 		if len(number) < 4 {
 			return

@@ -29,6 +29,13 @@ for n in 1 2 3; do ip rule add pref 100 from 10.0.$n.0/24 lookup $n; ip -6 rule 
 		h, ctx, before := openNet(t), t.Context(), look()
 		was, err := Read(ctx, h.net)
 		ok(t, err)
+		keys := map[string]int{} // 0, 32766 and 32767 of IPv4, 0 and 32766 of IPv6, and three more
+		for _, m := range was.Rules {
+			keys[ruleKey(m)]++
+		}
+		if len(keys) != 8 {
+			t.Errorf("the rules have %d priorities, want 8", len(keys))
+		}
 		for _, change := range []string{
 			"ip -6 route del 2001:db8:7::/64 dev b0", "ip -6 route del 2001:db8:7::/64 dev a0", "ip -6 route del 2001:db8:7::/64 dev a1", "ip -6 route flush proto boot",
 			"ip -6 route del 2001:db8:7::/64 dev b0; ip -6 route append 2001:db8:7::/64 dev b0 metric 9",
