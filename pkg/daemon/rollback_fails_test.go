@@ -1,14 +1,12 @@
 package daemon
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
+	"context"
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/hostroot"
 )
@@ -30,19 +28,17 @@ func TestAWordThatFailedIsTakenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := checkpoint.Verdict{Digest: d.Snapshot.Digest, Bad: true, Why: "tcp:x", Tries: 1, At: time.Now()}
-		verdict, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hostroot.Put(t, b.root, checkpoint.VerdictFile, string(verdict))
+		ctx, stop := context.WithCancel(t.Context())
 		pass := b.daemon.Pass
 		pass.TakeNow = "alice"
-		if _, err := pass.Converge(t.Context(), d); err == nil {
-			t.Fatal("no error")
+		pass.Hooks.OnPlan = func(*report.Plan) { // before the first change
+			if now := b.waits(t); now == nil || now.LetGo != "alice" {
+				t.Errorf("the approval is not recorded before the first change: %+v", now)
+			}
+			stop()
 		}
-		if err := os.Remove(filepath.Join(b.root, checkpoint.VerdictFile)); err != nil {
-			t.Fatal(err)
+		if _, err := pass.Converge(ctx, d); err == nil {
+			t.Fatal("no error")
 		}
 		if now := b.waits(t); now == nil || *now != *waited {
 			t.Errorf("it waits as %+v, and waited as %+v", now, waited)

@@ -94,4 +94,12 @@ func TestARepairHasNoPartInTheClassOfAChange(t *testing.T) {
 			t.Errorf("%s: %s (%s), changes %t; want %s, %t", name, class, why, changes, c.class, c.changes)
 		}
 	}
+	replaces := &report.Plan{Class: tasks.ClassReplace.String(), ClassWhy: "the network", Steps: []report.Step{step(tasks.ClassLive, false)}}
+	if class, why, changes := intended(replaces); class != tasks.ClassReplace || why != "the network" || !changes {
+		t.Errorf("a replacement that no step shows: %s (%s), changes %t", class, why, changes)
+	}
+	replaces.Steps[0].Repair = true
+	if class, why, changes := intended(replaces); class != 0 || why != "" || changes {
+		t.Errorf("a replacement that is a repair: %s (%s), changes %t", class, why, changes)
+	}
 }
