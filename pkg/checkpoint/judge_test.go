@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/systemd"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -62,6 +63,7 @@ func TestJudge(t *testing.T) {
 		"no probe was made":                                           {{1, nil, false, false, 1}},
 		late:                                                          {{1, probe.Failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, probe.Failures{other}, true, true, 2}},
 		"the undo was killed and repeated, and only the store failed": {{1, probe.Failures{store}, true, false, 1}, {1, probe.Failures{store}, true, false, 1}},
+		"the undo of the second try was killed and repeated":          {{1, probe.Failures{store}, false, false, 1}, {2, probe.Failures{store}, false, false, 2}, {2, probe.Failures{store}, true, true, 2}},
 		"one daemon makes several tries":                              {{1, probe.Failures{store}, true, false, 1}, {11, probe.Failures{store}, false, false, 2}, {21, probe.Failures{store}, true, true, 3}, {31, probe.Failures{store}, true, true, 4}},
 		"the undo was killed and repeated, and nothing fails":         {{1, probe.Failures{other}, true, true, 1}, {1, nil, false, true, 1}},
 	} {
@@ -101,6 +103,47 @@ func TestHeldReadsTheSame(t *testing.T) {
 	}
 	if at(firstPause) != "" || at(-time.Hour) != "" || Suppressed(h.Live.Files, "another", v.At) != nil {
 		t.Error("the generation is kept back for longer than the text says")
+	}
+}
+
+// After an inconclusive result the pause before the next try doubles up to an hour. If only the
+// agent ended, the first next try is at once. A change without a generation is not tried again.
+// The lines that keep it: verdict.go, retry; undo.go, Error.
+func TestThePauseBeforeTheNextTry(t *testing.T) {
+	for tries, want := range map[int]time.Duration{0: firstPause, 1: firstPause, 2: 2 * firstPause, 7: 64 * firstPause, 8: maxPause, 99: maxPause} {
+		if got := (Verdict{Tries: tries}).retry().Sub(time.Time{}); got != want {
+			t.Errorf("after %d tries: %s, want %s", tries, got, want)
+		}
+	}
+	for tries, want := range map[int]time.Duration{1: 0, 2: 2 * firstPause} {
+		if got := (Verdict{Tries: tries, Why: agentEnded}).retry().Sub(time.Time{}); got != want {
+			t.Errorf("the agent ended %d times: %s, want %s", tries, got, want)
+		}
+	}
+	for want, v := range map[string]Verdict{
+		"the change was undone: probe tcp:x failed after the change, and passes without it":                   {Bad: true, Why: "tcp:x"},
+		"the change was undone: tcp:x; it is not known whether the change was the cause: the probes fail too": {Why: "tcp:x", Unsure: "the probes fail too"},
+	} {
+		if got := (&UndoneError{v}).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The program that the host's unit names runs the undo, unless that is the copy. The line that
+// keeps it: boot_unit.go, installedProgram.
+func TestTheInstalledProgram(t *testing.T) {
+	for text, want := range map[string]string{
+		"": systemd.Program, "[Service]\nExecStart=/opt/bin/agent undo\n": "/opt/bin/agent",
+		"[Service]\nExecStart=" + binaryFile + " undo\n": systemd.Program, "[Unit]\n": systemd.Program,
+	} {
+		h, root := onRoot(t)
+		if text != "" {
+			hostroot.Put(t, root, bootUnitFile, text)
+		}
+		if got := installedProgram(h); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }
 
