@@ -92,6 +92,10 @@ func TestWhoIsAskedAround(t *testing.T) {
 				near("eth0", false, "10.0.0.5", "10.0.0.6", "10.0.0.30"), near("eth0", true, "10.0.0.9", "10.0.0.20"),
 			),
 		}, []string{"neighbour:eth0/10.0.0.9 neighbour:eth0/10.0.0.20 neighbour:eth0/10.0.0.30 neighbour:eth0/10.0.0.5"}},
+		"an address of the link alone comes last": {neighbourhood{
+			links: []rtnl.Link{device}, addresses: []rtnl.Address{address("eth0", "192.168.0.2/24")},
+			neighbours: near("eth0", true, "169.254.0.1", "192.168.0.7"),
+		}, []string{"neighbour:eth0/192.168.0.7 neighbour:eth0/169.254.0.1"}},
 		"a next hop that nobody has used yet": {neighbourhood{
 			links:     []rtnl.Link{device},
 			addresses: []rtnl.Address{address("eth0", "10.0.0.2/24")},
