@@ -1,6 +1,7 @@
 package firewall
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,4 +44,27 @@ iptables-legacy -A INPUT -p tcp -m tcp --dport 22 -m comment --comment "a  b -j 
 			t.Errorf("what others did (-theirs +after):\n%s", diff)
 		}
 	})
+}
+
+// A table that is shorter than its entries say is an error. The line that keeps it:
+// iptables_legacy_read.go, entry.
+func TestALegacyTableThatIsCutOff(t *testing.T) {
+	for _, f := range legacyFamilies {
+		blob := make([]byte, f.size+legacyTargetHead)
+		binary.NativeEndian.PutUint16(blob[f.next:], uint16(f.size))
+		binary.NativeEndian.PutUint16(blob[f.next+2:], uint16(len(blob)))
+		if all, err := f.entries(blob); err != nil || len(all) != 1 {
+			t.Errorf("%s: %d entries, %v", f.name, len(all), err)
+		}
+		for _, at := range []int{-1, 1, len(blob)} {
+			if _, err := f.entry(blob, at); err == nil {
+				t.Errorf("%s: an entry at %d of %d bytes", f.name, at, len(blob))
+			}
+		}
+		for n := 1; n < len(blob); n++ {
+			if _, err := f.entries(blob[:n]); err == nil {
+				t.Errorf("%s: %d of %d bytes are a table", f.name, n, len(blob))
+			}
+		}
+	}
 }

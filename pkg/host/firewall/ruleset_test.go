@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/nftables/expr"
 
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
@@ -144,6 +145,46 @@ iptables-nft -t nat -A POSTROUTING -s 172.31.0.0/24 ! -o br-0123456789ab -j MASQ
 			t.Errorf("a rule beside theirs (-theirs +after):\n%s", diff)
 		}
 	})
+}
+
+// A table of iptables that was not there has chains of Kubernetes by now. They stay, with the
+// rules that lead to them. The rest of the table goes. The line that keeps it: ruleset_restore.go,
+// shared.
+func TestRestoreRuleSetOfATableThatCame(t *testing.T) {
+	needs.Tool(t, "nft", "iptables-nft")
+	ns := netns.New(t)
+	ns.Do(func() {
+		h, ctx := openTest(), t.Context()
+		was, err := h.RuleSet(ctx)
+		noError(t, err)
+		ns.Run("sh", "-ec", "iptables-nft -N KUBE-FIREWALL; iptables-nft -A KUBE-FIREWALL -s 198.51.100.3 -j DROP; iptables-nft -A INPUT -j KUBE-FIREWALL")
+		theirs := rulesNow(ns)
+		ns.Run("sh", "-ec", "iptables-nft -A INPUT -j DROP; iptables-nft -P INPUT DROP; iptables-nft -t raw -A PREROUTING -j DROP")
+		left, err := h.RestoreRuleSet(ctx, was)
+		noError(t, err)
+		if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" || len(left) > 0 {
+			t.Errorf("left %q (-theirs +after):\n%s", left, diff)
+		}
+	})
+}
+
+// The rule set of iptables has the protocol of a match beside the rule. The line that keeps it:
+// ruleset_restore.go, ofProtocol.
+func TestWhatLoadsTheProtocol(t *testing.T) {
+	header := func(offset, length uint32) expr.Any {
+		return &expr.Payload{Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: length}
+	}
+	for _, c := range []struct {
+		e    expr.Any
+		want bool
+	}{
+		{&expr.Meta{Key: expr.MetaKeyL4PROTO}, true}, {&expr.Meta{Key: expr.MetaKeyIIFNAME}, false}, {header(9, 1), true}, {header(6, 1), true},
+		{header(1, 1), false}, {header(6, 2), false}, {&expr.Payload{Base: expr.PayloadBaseTransportHeader, Offset: 9, Len: 1}, false}, {&expr.Cmp{}, false},
+	} {
+		if got := ofProtocol(c.e); got != c.want {
+			t.Errorf("%+v: %t, want %t", c.e, got, c.want)
+		}
+	}
 }
 
 // firewalld's table for its reload drops all new connections. An undo neither creates it, where the
