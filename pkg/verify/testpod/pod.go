@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,10 +203,7 @@ func LoadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 		return "", nil,
 			fmt.Errorf("%w in %s: converge the node first, or wait for its network's DaemonSet", ErrNoConf, dir)
 	}
-	file := files[0]
-	for _, f := range files {
-		file = min(file, f)
-	}
+	file := slices.Min(files)
 	var list *libcni.NetworkConfigList
 	if strings.HasSuffix(file, ".conflist") {
 		list, err = libcni.ConfListFromFile(file)
