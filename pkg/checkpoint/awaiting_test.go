@@ -184,6 +184,10 @@ func TestFirstBoot(t *testing.T) {
 		return
 	}
 	h := onUplink(t)
+	boot, err := host.BootID(h.Live.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const (
 		loses    = "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0; sysctl -qw net.ipv4.conf.up0.arp_ignore=8"
 		wellNow  = "ip addr flush dev up0; ip addr add 10.0.0.2/24 dev up0; ip route replace default via 10.0.0.1"
@@ -215,7 +219,7 @@ func TestFirstBoot(t *testing.T) {
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
 		{name: "an earlier release ran in a boot since", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: "between", content: "new"},
 		{name: "another machine has the disk", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0; echo another >/etc/machine-id", content: "new"},
-		{name: "an earlier release ran in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: host.BootID(h.Live.Files), content: "new"},
+		{name: "an earlier release ran in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: boot, content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			netns.Shell(t, "echo this >/etc/machine-id; printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")

@@ -87,5 +87,5 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 
 // mayBeConfirmed reports whether the change may still be confirmed, and is not due to be undone.
 func (j *Journal) mayBeConfirmed(r host.FileReader) bool {
-	return j != nil && j.Awaits != nil && !j.Awaits.expired() && j.Boot == host.BootID(r)
+	return j != nil && j.Awaits != nil && !j.Awaits.expired() && !host.IsOtherBoot(r, j.Boot)
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/netns"
@@ -98,6 +99,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	takenBack("when it is due", VerdictFile, " within 1h0m0s")
 
 	j = made(time.Hour)
+	boot := j.Boot
 	j.Boot = "another"
 	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
@@ -105,7 +107,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
 		t.Errorf("it was confirmed after a boot: %v", err)
 	}
-	j.Boot = host.BootID(h.Live.Files)
+	j.Boot = boot
 	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,10 @@ func TestUndoEndsOnlyTheProcessThatMakesTheChange(t *testing.T) {
 		return
 	}
 	h, _ := onNode(t)
-	boot := host.BootID(h.Live.Files)
+	boot, err := host.BootID(h.Live.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		j     Journal
 		alive bool
@@ -165,3 +170,41 @@ func TestAClockThatIsSetMovesNoConfirmation(t *testing.T) {
 		}
 	}
 }
+
+// If the id of the boot cannot be read now, as when the kernel's table of open files is full, the
+// agent does not take this boot for another one: an undo restores the kernel's state too, and what
+// awaits a boot still awaits it. It begins no change: its undo would leave out the kernel's state.
+// The lines that keep it: pkg/host/machine_id.go, IsOtherBoot; take.go, Take (BootID).
+func TestTheBootCannotBeRead(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, was := onNode(t)
+	c := armed(t, h, settings())
+	c.Await(Awaits{By: "ada", For: time.Hour})
+	netns.Shell(t, mild)
+	if err := c.Finish(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := undo.Save(t.Context(), h, index, firstboot.Awaiting{Version: 1, Boot: c.journal.Boot}); err != nil {
+		t.Fatal(err)
+	}
+	netns.Shell(t, "mknod /run/none c 240 0; mount --bind /run/none "+bootIDFile)
+	if due, err := firstboot.Pending(h.Live.Files); due || err != nil {
+		t.Errorf("a boot is due: %v, %v", due, err)
+	}
+	if j, err := Unconfirmed(h.Live.Files); j == nil || err != nil {
+		t.Errorf("nothing awaits its confirmation: %v", err)
+	}
+	var refused *RefusedError
+	if _, err := Take(t.Context(), h, Change{}, settings()); !errors.As(err, &refused) {
+		t.Errorf("Take returns %v", err)
+	}
+	if v, err := Undo(t.Context(), h, settings()); err != nil || v.Why != "nobody confirmed it, and an undo was asked for" {
+		t.Errorf("Undo returns %+v, %v", v, err)
+	}
+	netns.Shell(t, "umount "+bootIDFile)
+	unchanged(t, was, VerdictFile)
+}
+
+const bootIDFile = "/proc/sys/kernel/random/boot_id"

@@ -17,7 +17,11 @@ import (
 // watched, this change is watched for the rest of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	s.Window = cmp.Or(s.Window, agentfile.DefaultProbeWindow)
-	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files),
+	boot, err := host.BootID(h.Live.Files)
+	if err != nil {
+		return nil, &RefusedError{err}
+	}
+	j := &Journal{Version: journalVersion, Boot: boot,
 		Machine: host.MachineID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
 	w, err := watchHead(h.Live.Files)

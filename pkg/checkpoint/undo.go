@@ -85,7 +85,7 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 			return nil, err
 		}
 	}
-	if j.Boot == host.BootID(h.Live.Files) && j.Awaits == nil {
+	if !host.IsOtherBoot(h.Live.Files, j.Boot) && j.Awaits == nil {
 		failed = j.compare(h, s).Attempt(ctx)
 	}
 	why := agentEnded
@@ -96,7 +96,7 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 		// The failed confirmation says nothing about the change. But the agent must not make the
 		// change again by itself, because the user wanted to see its effect first.
 		switch {
-		case j.Boot != host.BootID(h.Live.Files):
+		case host.IsOtherBoot(h.Live.Files, j.Boot):
 			why = "nobody confirmed it before the node went down"
 		case !j.Awaits.expired():
 			why = "nobody confirmed it, and an undo was asked for"
@@ -112,7 +112,7 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 // wait for something that does not end, such as a hook without a network.
 func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
 	unlock, err = s.Lock(ctx)
-	if err == nil || j.Boot != host.BootID(h.Live.Files) {
+	if err == nil || host.IsOtherBoot(h.Live.Files, j.Boot) {
 		return unlock, err
 	}
 	if err := h.EndProcess(ctx, j.Process); err != nil {
@@ -124,7 +124,7 @@ func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock fu
 // endMaker ends the process that made the change. It does nothing after a reboot, or if the change
 // awaits its confirmation.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
-	if j.Boot != host.BootID(h.Live.Files) || j.Awaits != nil {
+	if host.IsOtherBoot(h.Live.Files, j.Boot) || j.Awaits != nil {
 		return nil
 	}
 	return h.EndProcess(ctx, j.Process)
@@ -143,7 +143,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Unsure: "the change is undone in part", At: time.Now()},
 			fmt.Errorf("undo the change: a part of it is not undone, and the agent tries again: %w", err)
 	}
-	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
+	recovered := !host.IsOtherBoot(h.Live.Files, j.Boot) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
 	_ = h.Files.Remove(verdictReserve) // see restore
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
@@ -188,7 +188,7 @@ func unitsInTime(ctx context.Context, r *undo.Reversal) error {
 func (j *Journal) restore(ctx context.Context, h *host.Host, waits bool) error {
 	_ = h.Files.Remove(filesReserve) // if that fails, the write that needs the space reports it
 	h.Live.Files.Follow(j.Links)
-	r := undo.Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
+	r := undo.Restore(h, &j.Log, host.IsOtherBoot(h.Live.Files, j.Boot))
 	r.Waits = waits
 	err := errors.Join(r.Files(ctx), r.Own(ctx), unitsInTime(ctx, r))
 	j.left = r.Left

@@ -54,7 +54,7 @@ func (c *Checkpoint) watchUntil() uint64 {
 // to watch.
 func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
 	now := hostsystemd.ClockUS()
-	if j.Around == nil || untilUS <= now || j.Boot != host.BootID(h.Live.Files) {
+	if j.Around == nil || untilUS <= now || host.IsOtherBoot(h.Live.Files, j.Boot) {
 		return nil, nil
 	}
 	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
@@ -147,7 +147,7 @@ func Watched(r head.Reader) (number int64, digest string, until time.Time) {
 
 // over reports whether the time of the watch or its boot has ended.
 func (w *watch) over(r host.FileReader) bool {
-	return w.Journal.Boot != host.BootID(r) || hostsystemd.ClockUS() >= w.UntilUS
+	return host.IsOtherBoot(r, w.Journal.Boot) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
 // EndWatch ends a watch and removes all its files. Without a watch it only costs one lstat. The

@@ -1,6 +1,9 @@
 package host
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // FileReader reads a whole file; [hostfs.Files] implements it.
 type FileReader interface {
@@ -8,9 +11,22 @@ type FileReader interface {
 }
 
 // BootID returns the id of the current boot, or "" where no kernel runs, as below an image's root.
-func BootID(r FileReader) string {
-	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // if this fails: ""
-	return strings.TrimSpace(string(id))
+// Its error says that the id cannot be read now. A caller that records the id must not go on then:
+// the record would count as one of another boot.
+func BootID(r FileReader) (string, error) {
+	id, err := r.ReadFile("/proc/sys/kernel/random/boot_id")
+	if Unread(err) {
+		return "", fmt.Errorf("read the id of this boot: %w", err)
+	}
+	return strings.TrimSpace(string(id)), nil
+}
+
+// IsOtherBoot reports whether a recorded boot is not the current one. It is false if the id of the
+// current boot cannot be read now: a read error that passes must not end what lasts as long as the
+// boot. Where no kernel runs, each recorded boot is another one.
+func IsOtherBoot(r FileReader, noted string) bool {
+	own, err := BootID(r)
+	return err == nil && noted != own
 }
 
 // MachineID returns the machine-id, or "" if the machine has none yet.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -219,6 +220,33 @@ func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
 	}
 	if l := Load(failingDisk{h.Live.Files, JournalFile, syscall.EISDIR}); !l.Lost || l.Newer != nil {
 		t.Errorf("a directory: lost %v, %v", l.Lost, l.Newer)
+	}
+}
+
+// If the id of the boot cannot be read now, the agent records nothing: without the id, the ledger
+// would say that this machine was never right. The pause of this boot goes on. The lines that keep
+// it: ledger.go, Load (withhold); clock.go, ClockOf; pkg/host/machine_id.go, BootID.
+func TestTheBootCannotBeRead(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	for path, text := range map[string]string{bootIDFile: "one\n", "/proc/uptime": "7200.00 1.00\n"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(root+path), 0o755), os.WriteFile(root+path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1, Boot: "one"}})
+	unread := failingDisk{h.Live.Files, bootIDFile, syscall.ENFILE}
+	l = Load(unread)
+	if err := l.Commit(t.Context(), h.Files, Batch{Head: Head{Current: 1, Boot: l.Boot()}}); !errors.Is(err, syscall.ENFILE) {
+		t.Errorf("to write the ledger: %v", err)
+	}
+	if again := Load(h.Live.Files); again.Baked() || len(again.Entries()) != 1 {
+		t.Errorf("afterwards: baked %v, %v", again.Baked(), again.Entries())
+	}
+	began := time.Unix(1000, 0)
+	p := &Pause{Since: began, For: time.Minute, Boot: "one", Up: 2 * time.Hour}
+	if end := p.Ends(ClockOf(unread, began)); !end.Equal(began.Add(time.Minute)) {
+		t.Errorf("the pause ends at %s", end)
 	}
 }
 

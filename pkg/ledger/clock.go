@@ -17,8 +17,12 @@ type Clock struct {
 // ClockOf reads the uptime, which includes suspension.
 // https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime)
 func ClockOf(r Reader, now time.Time) Clock {
+	boot, err := host.BootID(r)
+	if err != nil {
+		return Clock{Now: now} // the uptime of an unknown boot says nothing
+	}
 	data, _ := r.ReadFile("/proc/uptime")
 	seconds, _, _ := strings.Cut(string(data), " ")
 	up, _ := time.ParseDuration(seconds + "s") // unknown without the file
-	return Clock{now, host.BootID(r), up}
+	return Clock{now, boot, up}
 }

@@ -52,7 +52,14 @@ type Ledger struct {
 }
 
 // Load reads the ledger. Missing and damaged files are no error: see [Ledger.Damage].
-func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
+func Load(r Reader) *Ledger {
+	stamps, err := LoadStamps(r)
+	l := LoadWith(r, stamps)
+	if err != nil { // a commit would record that this machine was right in no boot
+		withhold(l, err)
+	}
+	return l
+}
 
 // LoadWith is [Load] for a caller that has read the stamps already.
 func LoadWith(r Reader, stamps *Stamps) *Ledger {

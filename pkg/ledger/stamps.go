@@ -57,9 +57,11 @@ const (
 var _ hostfs.Stamps = (*Stamps)(nil)
 
 // LoadStamps reads the stamps of this boot. It ignores those of another boot, because after a power
-// cut a file may have the same times and other bytes. Without stamps, files are read again.
-func LoadStamps(r Reader) *Stamps {
-	s := &Stamps{boot: host.BootID(r), fresh: map[pathHash]stamp{}}
+// cut a file may have the same times and other bytes. Without stamps, files are read again. The
+// error says that the boot cannot be known now.
+func LoadStamps(r Reader) (*Stamps, error) {
+	boot, unread := host.BootID(r)
+	s := &Stamps{boot: boot, fresh: map[pathHash]stamp{}}
 	data, err := r.ReadFile(stampsFile)
 	// A power cut may leave the file empty or full of zeros, because it is not synced. That is no
 	// damage.
@@ -70,7 +72,7 @@ func LoadStamps(r Reader) *Stamps {
 		s.damage = fmt.Sprintf("%s: %v; files are read again", stampsFile, err)
 	}
 	s.used = make([]bool, len(s.onDisk)/stampSize)
-	return s
+	return s, unread
 }
 
 // Boot returns the present boot; "" if there is none, as below the root of an image.

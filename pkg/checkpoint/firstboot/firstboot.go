@@ -66,7 +66,7 @@ func Pending(r head.Reader) (bool, error) {
 		}
 		return head.ReadAll(r, awaitingFile, a) // another program wrote it, with another order of fields
 	})
-	return a != nil && a.Boot != host.BootID(r), err
+	return a != nil && host.IsOtherBoot(r, a.Boot), err
 }
 
 // Examiner judges the first boot with changed files.
@@ -101,7 +101,10 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
-	now := host.BootID(h.Live.Files)
+	now, err := host.BootID(h.Live.Files)
+	if err != nil {
+		return err
+	}
 	if a.Judged == "" {
 		// What was undone or restored by hand does not count: the boot did not use it.
 		if err := a.update(ctx, h); err != nil || len(a.Names()) == 0 {
@@ -111,10 +114,11 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		a.Judged = now
 		if len(amiss) == 0 {
 			return j.end(ctx, a, Confirmed)
 		}
-		a.Judged, a.Why = now, amiss.String()
+		a.Why = amiss.String()
 		j.Log.Error("probes fail in the first boot with changed files: the agent restores the files",
 			zap.Strings("names", a.Names()), zap.String("why", a.Why))
 	}
@@ -182,22 +186,18 @@ func (j Examiner) look(ctx context.Context, a *Awaiting) (probe.Failures, error)
 }
 
 // found returns the result of the boot.
-func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
-	b := Boot{
+func (a *Awaiting) found(outcome Outcome) Boot {
+	return Boot{
 		ID: a.Judged, Generation: a.Generation, Digest: a.Digest, Names: a.Names(),
 		Outcome: outcome, Why: a.Why,
 	}
-	if b.ID == "" {
-		b.ID = host.BootID(h.Live.Files)
-	}
-	return b
 }
 
 // end records the result of the boot, and then removes the record. If a good boot cannot be
 // recorded, the next pass judges it again, so that nothing waits for space on the disk.
 func (j Examiner) end(ctx context.Context, a *Awaiting, o Outcome) error {
 	h := j.Node.Host
-	found := a.found(h, o)
+	found := a.found(o)
 	j.Log.Info("the first boot with changed files is judged",
 		zap.String("outcome", string(o)), zap.Strings("names", found.Names), zap.String("why", a.Why))
 	err := j.Books.Note(ctx, h, found)
@@ -224,9 +224,9 @@ func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 		j.Log.Warn("it is not brought back", zap.String("why", text))
 	}
 	if err == nil {
-		err = j.Books.Forget(ctx, h, a.Keys, a.found(h, Restored))
+		err = j.Books.Forget(ctx, h, a.Keys, a.found(Restored))
 	}
-	if a.Restored == host.BootID(h.Live.Files) {
+	if !host.IsOtherBoot(h.Live.Files, a.Restored) {
 		if err := a.act(ctx, j.Node); err != nil { // look sees whether it helped
 			j.Log.Warn("the files are restored, but not every program that reads them has loaded them", zap.Error(err))
 		}

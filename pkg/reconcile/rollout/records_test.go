@@ -68,7 +68,11 @@ func TestWhatTheLedgerKeepsOfAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.Close() // only read from
-	cache := StoreCache{ledger.LoadStamps(files), opt}
+	stamps, err := ledger.LoadStamps(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := StoreCache{stamps, opt}
 	cache.Record("/store/c/cluster.yaml", hostfs.FileInfo{}, sum)
 	if got := cache.Retained("/store/c"); len(got) != 1 || string(got[0]) != "kind: Cluster\n" {
 		t.Errorf("retained: %q", got)

@@ -72,7 +72,10 @@ func Remember(opt host.Options, store statestore.Store) (*ledger.Stamps, error) 
 		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
 	}
 	defer files.Close() // only read from
-	stamps := ledger.LoadStamps(files)
+	stamps, err := ledger.LoadStamps(files)
+	if err != nil {
+		return nil, err
+	}
 	s.Remember(StoreCache{stamps, opt})
 	return stamps, nil
 }
