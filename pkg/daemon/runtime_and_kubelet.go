@@ -217,7 +217,7 @@ func (s *services) take(list []sighting, now time.Time) (out []report.Service, a
 // does not work.
 func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	switch {
-	case g.err != nil, g.state.Job: // the state is not known, or systemd starts or stops the unit now
+	case g.err != nil, g.unasked(), g.state.Job: // it is not known, or systemd starts or stops the unit now
 		return false
 	case !g.expected():
 		s.judged, s.bad = false, 0
@@ -246,6 +246,12 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	}
 	s.judged = true
 	return false
+}
+
+// unasked reports that the runtime could not be asked, because the daemon has no file descriptor or
+// no memory for the question.
+func (g *sighting) unasked() bool {
+	return slices.ContainsFunc(host.Shortages(), func(err error) bool { return errors.Is(g.silent, err) })
 }
 
 // expected reports that the unit should run: it is active, or was since the boot, and is no unit

@@ -2,8 +2,11 @@ package daemon
 
 import (
 	"errors"
+	"net"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,9 +16,10 @@ import (
 )
 
 // A service does not work if two looks find a fault; one look is not enough. The daemon does not
-// judge a unit that nobody starts, that ran to its end, or that is being started. It finds a loop
-// of restarts also if every look meets the service running. The lines that keep it:
-// runtime_and_kubelet.go, take and wrong.
+// judge a unit that nobody starts, that ran to its end, or that is being started. It does not judge
+// a runtime either for which it has no descriptor. It finds a loop of restarts also if every look
+// meets the service running. The lines that keep it: runtime_and_kubelet.go, take, unasked and
+// wrong.
 func TestWhetherServicesWork(t *testing.T) {
 	running := systemd.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
 	looping := systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
@@ -32,6 +36,8 @@ func TestWhetherServicesWork(t *testing.T) {
 	hangs.silent = errors.New("no answer")
 	logs := at(looping, 3)
 	logs.end.Journal = "bad  flag\n"
+	starved := at(running, 0)
+	starved.silent = &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	unknown := sighting{name: "kubelet", unit: "kubelet.service", err: errors.New("systemd is silent")}
 	for name, c := range map[string]struct {
 		looks []sighting
@@ -51,6 +57,8 @@ func TestWhetherServicesWork(t *testing.T) {
 		"the service ended with success":  {[]sighting{at(ended, 0), at(ended, 0)}, ""},
 		"its state cannot be read":        {[]sighting{unknown, unknown}, ""},
 		"its state cannot be read once":   {[]sighting{hangs, hangs, unknown}, "does not answer"},
+		"the daemon lacks descriptors":    {[]sighting{at(running, 0), starved, starved, starved}, "works"},
+		"the daemon lacks them from then": {[]sighting{hangs, hangs, starved}, "does not answer"},
 		"one restart":                     {[]sighting{at(running, 0), at(running, 1), at(running, 1)}, "works"},
 		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "restarts in a loop, restarted 4 times so far"},
 		"a loop that is over":             {append([]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3)}, slices.Repeat([]sighting{at(running, 3)}, 4)...), "works"},

@@ -31,6 +31,12 @@ func Unread(err error) bool {
 // notAFile are the kernel's errors for a path that does not exist or is no file.
 var notAFile = []syscall.Errno{syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP}
 
+// Shortages returns the kernel's errors for a process that gets no file descriptor or no memory.
+// Such an error says nothing about who was to be asked.
+func Shortages() []error {
+	return []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS}
+}
+
 // ErrNoLiveState means that no running kernel or systemd belongs to the root (--root): it is an
 // image or a directory tree, and live state cannot be read there.
 var ErrNoLiveState = sys.ErrNoLiveState

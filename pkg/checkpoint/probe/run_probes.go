@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -165,7 +166,7 @@ func (n Prober) passing(ctx context.Context, probes []Probe) ([]Probe, error) {
 
 // lacks are the errors of this machine when it has not enough file descriptors or memory, or no
 // port for a datagram (EAGAIN).
-var lacks = []error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOBUFS, unix.EAGAIN}
+var lacks = append(host.Shortages(), unix.EAGAIN)
 
 // lacksPort reports whether a connection failed because this machine has no free port. The kernel
 // returns the same error if the machine has no source address. In that case a datagram socket fails
