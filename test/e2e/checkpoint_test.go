@@ -331,16 +331,18 @@ func refused(t *testing.T, f *node.Fabric) int {
 }
 
 // A path unit of an earlier checkpoint, and the service that it starts, do not prevent a
-// checkpoint. An undo by a release that does not know such units leaves them. The line that keeps
-// it: pkg/host/systemd/transient_units.go, startTimer (isUnitThere).
+// checkpoint. An undo by a release that does not know such units leaves them. The service of a
+// killed run waits for the lock of the run after it. The lines that keep it:
+// pkg/host/systemd/transient_units.go, startTimer (isUnitThere, StopUnit).
 func TestTimerReplacesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s, good := goodStore(t)
 	n := serve(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("15s")}}))
 	n.Must(ctx, "netwright", "--once")
-	n.Shell(ctx, "systemd-run --unit netwright-undo-now --property CollectMode=inactive-or-failed --path-property PathChanged=/run/lab --path-property CollectMode=inactive-or-failed /bin/true; "+
-		"systemctl is-active netwright-undo-now.path")
+	n.Shell(ctx, "systemd-run --unit netwright-undo-now --property CollectMode=inactive-or-failed --path-property PathChanged=/run/lab --path-property CollectMode=inactive-or-failed /bin/sleep infinity; "+
+		"systemctl is-active netwright-undo-now.path; echo >/run/lab")
+	until(t, n, "the service runs", "systemctl is-active -q netwright-undo-now.service")
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
 	n.Must(ctx, "netwright", "--once")
 	if got := n.Shell(ctx, "cat /proc/sys/net/ipv4/conf/host0/arp_announce; systemctl list-units --all --plain --no-legend 'netwright-undo-now*'"); got != "1\n" {

@@ -49,8 +49,9 @@ func transient(description string, ends bool, more ...unitProperty) []unitProper
 // command as NAME.service, if the file about exists then. systemd restarts the service until it
 // succeeds. The service has the sandboxing of the [Service] section in unit. Nothing of it remains
 // after a boot. Units with that name are stopped first, also the path unit of
-// [Writer.StartWhenGone], which an undo by an earlier release leaves. It returns
-// [sys.ErrNoLiveState] where no systemd runs.
+// [Writer.StartWhenGone], which an undo by an earlier release leaves, and a service that runs. The
+// caller holds the lock of a pass: such a service only waits for it, or has done its work. It
+// returns [sys.ErrNoLiveState] where no systemd runs.
 //
 // The service is not Type=oneshot, because systemd before 244 refuses Restart= with it.
 func (w *Writer) StartTimer(
@@ -99,7 +100,7 @@ func (w *Writer) startTimer(
 	}
 	err = start()
 	if isUnitThere(err) {
-		if err := w.StopTimer(ctx, name); err != nil {
+		if err := errors.Join(w.StopTimer(ctx, name), w.StopUnit(ctx, name+".service", true)); err != nil {
 			return err
 		}
 		err = start()
