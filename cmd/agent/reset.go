@@ -35,6 +35,9 @@ package, or run ` + "`agent install --remove`" + `.`,
 			}
 			r := reset.Reset{Session: f.LocalThatChanges().Session(), RemoveChanged: changed == policy.Remove}
 			if !dry {
+				if err := cli.RefuseOtherNetwork(f); err != nil {
+					return err
+				}
 				d := cli.NewDisplay(f)
 				hooks := d.Hooks()
 				r.Session.Progress, r.Hooks, r.OnPlan = hooks.Progress, hooks.Hooks, hooks.OnPlan

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,8 +24,7 @@ func SayLimits(f *Flags) {
 	switch {
 	case f.Host.Sandbox:
 	case f.Host.Running(): // also if the root is written as "//"
-		own, err := os.Readlink("/proc/self/ns/net")
-		if system, unread := os.Readlink("/proc/1/ns/net"); err == nil && unread == nil && own != system {
+		if inOtherNetwork() {
 			fmt.Fprintln(f.Err, "agent: warning: this command runs in another network namespace than the system: links, "+
 				"addresses, routes, nft and sysctls of the network are those of that namespace. See the system's with "+
 				"`nsenter --target 1 --net agent …`")
@@ -37,4 +37,24 @@ func SayLimits(f *Flags) {
 				evidence)
 		}
 	}
+}
+
+// RefuseOtherNetwork returns an error for a command that is about to change a running system from
+// another network namespace than the system's: it would change the network of that namespace, and
+// the files of the system.
+func RefuseOtherNetwork(f *Flags) error {
+	if f.Host.Sandbox || !f.Host.Running() || !inOtherNetwork() {
+		return nil
+	}
+	return errors.New("this command runs in another network namespace than the system, and would change the network " +
+		"of that namespace: run it in the system's with `nsenter --target 1 --net agent …`, try it with --sandbox, or " +
+		"look with --dry-run")
+}
+
+// inOtherNetwork reports whether this process is in another network namespace than process 1. It
+// returns false where that cannot be read.
+func inOtherNetwork() bool {
+	own, err := os.Readlink("/proc/self/ns/net")
+	system, unread := os.Readlink("/proc/1/ns/net")
+	return err == nil && unread == nil && own != system
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A command that sees only a part of the node says so. The lines that keep it: pkg/cli/flags.go,
-// SayLimits; pkg/verify/check_runtime.go, lookAtRuntime; pkg/verify/check_health.go, healthChecks
-// (ErrPermission); pkg/certs/issue/status.go, List (Unreadable).
+// A command that sees only a part of the node says so, and does not change that part. The lines
+// that keep it: pkg/cli/flags.go, SayLimits and RefuseOtherNetwork; pkg/verify/check_runtime.go,
+// lookAtRuntime; pkg/verify/check_health.go, healthChecks (ErrPermission);
+// pkg/certs/issue/status.go, List (Unreadable).
 func TestACommandThatSeesAPartSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -26,6 +27,16 @@ func TestACommandThatSeesAPartSaysSo(t *testing.T) {
 			t.Errorf("%v in a network namespace: %s", args, elsewhere.Stderr)
 		}
 	}
+
+	n.Must(ctx, "ip", "netns", "exec", "other", "netwright", "--once") // by the daemon, in the system's namespace
+	n.Must(ctx, "systemctl", "stop", "netwright-agent")
+	for _, args := range [][]string{{"--once"}, {"rollback"}, {"reset"}, {}} {
+		res := n.Run(ctx, "ip", append([]string{"netns", "exec", "other", "netwright"}, args...)...)
+		if res.Code != 1 || !strings.Contains(res.Stderr, "nsenter --target 1 --net") {
+			t.Errorf("%v in a network namespace, and no daemon runs: exit %d\n%s%s", args, res.Code, res.Stdout, res.Stderr)
+		}
+	}
+	n.Is(ctx, "! ip -n other link show cbr0 && ip link show cbr0")
 
 	nobody := func(args ...string) node.Result {
 		return n.Run(ctx, "setpriv", append([]string{"--reuid=65534", "--regid=65534", "--clear-groups", "netwright"}, args...)...)
