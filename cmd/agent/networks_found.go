@@ -66,7 +66,7 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 	}
 	entries := led.Entries()
 	found := verify.Judge(claims, inForce,
-		func(key graph.Key) bool { e, known := entries[key]; return known && e.Mode != ledger.Found })
+		func(key graph.Key) bool { _, known := entries[key]; return known })
 	if !f.Text() {
 		return f.Data(found)
 	}

@@ -35,7 +35,7 @@ type Thing struct {
 	Networks []string  `json:"networks"`          // whose mark it may be
 	Of       []string  `json:"of,omitempty"`      // those of them in the verdict
 	Current  bool      `json:"inForce,omitempty"` // it belongs to the current network
-	Ours     bool      `json:"ours,omitempty"`    // it is in the ledger: the agent made it
+	Ours     bool      `json:"ours,omitempty"`    // it is in the ledger: the agent made it, or keeps it right
 }
 
 // Claim is what has the names and marks of one network on this host.
