@@ -168,6 +168,7 @@ func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate
 			broken = candidate{name: name, err: err}
 		}
 	}
+	broken.before = before
 	return broken, false
 }
 
@@ -209,10 +210,13 @@ func beingWritten(v host.View, file string) (until time.Time, is bool) {
 // waitForConf returns the wait for a missing conf. Its text names the conf that the runtime uses
 // meanwhile.
 func (t WaitConf) waitForConf(meanwhile candidate, found bool) error {
+	const inForce = "; until then %s, which is not %s's, is in force"
 	reason := fmt.Sprintf("%s: no %s in %s yet (%s)", t.Network, t.File, t.Dir, t.Writer)
 	switch {
+	case len(meanwhile.before) > 0: // the meta-plugin's conf says what it calls, which may be no file any more
+		reason += fmt.Sprintf(inForce, path.Base(meanwhile.before[0].File), t.Network)
 	case found:
-		reason += fmt.Sprintf("; until then %s, which is not %s's, is in force", meanwhile.name, t.Network)
+		reason += fmt.Sprintf(inForce, meanwhile.name, t.Network)
 	case meanwhile.err != nil:
 		reason += fmt.Sprintf("; %s is there and adds no pod: %s", path.Join(t.Dir, meanwhile.name), meanwhile.err)
 	}
