@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -24,8 +25,11 @@ func view(in Input) network.Input {
 	v.V4, v.V6 = families(v)
 	v.BinDir, v.ConfDir = in.Node.CNI.BinDir, in.Node.CNI.ConfDir
 	if dirs := othersDirs(in.Facts.Runtime); !v.DockerKubelet() {
-		if dirs.ConfDir != "" && byDefault(in.Node, confDirPath) {
-			v.ConfDir = dirs.ConfDir
+		switch rt := in.Facts.Runtime; {
+		case byDefault(in.Node, confDirPath):
+			v.ConfDir = cmp.Or(dirs.ConfDir, v.ConfDir)
+		case readsOtherConfs(rt, v.ConfDir): // a conf elsewhere would leave the node without a network
+			v.ConfDir = rt.ConfDir
 		}
 		if len(dirs.BinDirs) > 0 && byDefault(in.Node, binDirPath) && !slices.Contains(dirs.BinDirs, v.BinDir) {
 			v.BinDir = dirs.BinDirs[0]

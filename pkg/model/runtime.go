@@ -66,7 +66,7 @@ func (b *builder) runtime() error {
 func (b *builder) runtimeSettings() []runtimeSetting {
 	var out []runtimeSetting
 	if !byDefault(b.in.Node, confDirPath) {
-		out = append(out, runtimeSetting{"conf_dir", "network_dir", b.view.ConfDir, b.view.Origin(confDirPath)})
+		out = append(out, runtimeSetting{"conf_dir", "network_dir", b.in.Node.CNI.ConfDir, b.view.Origin(confDirPath)})
 	}
 	if !byDefault(b.in.Node, binDirPath) {
 		out = append(out, binDirSetting(b.in.Facts.Runtime, b.view.BinDir, b.view.Origin(binDirPath)))
@@ -192,6 +192,18 @@ func (b *builder) noteOverruled(rt host.RuntimeFacts, own, key string, value any
 	}
 }
 
+// readsOtherConfs reports whether the runtime reads another directory of confs than the wanted one,
+// and goes on with that beside our drop-in: its command line, or a file of the drop-in's directory
+// that sorts after ours, has the last word.
+func readsOtherConfs(rt host.RuntimeFacts, wanted string) bool {
+	own, by := crioDropIn(rt), rt.SetBy["network_dir"]
+	if dir := importDir(rt); rt.Name == "containerd" && dir != "" {
+		own, by = path.Join(dir, facts.OwnTOML), rt.SetBy["conf_dir"]
+	}
+	last := strings.HasPrefix(by, path.Dir(own)+"/") && by > own || by != "" && !path.IsAbs(by)
+	return last && rt.ConfDir != "" && rt.ConfDir != wanted
+}
+
 // comesBefore reports whether a runtime reads one file before another. That holds if the file
 // sorts first in the same directory, or if an earlier pattern of the imports matches it.
 func comesBefore(rt host.RuntimeFacts, file, other string) bool {
@@ -236,10 +248,15 @@ func importDir(rt host.RuntimeFacts) string {
 	return ""
 }
 
+// crioDropIn returns the path of our drop-in for CRI-O.
+func crioDropIn(rt host.RuntimeFacts) string {
+	return path.Join(cmp.Or(rt.DropInDir, crioDropInDir), facts.OwnDropIn)
+}
+
 // crio adds our drop-in. CRI-O reads every file in its drop-in directory and merges them key by
 // key (crio.conf.d(5)).
 func (b *builder) crio(rt host.RuntimeFacts, settings []runtimeSetting) {
-	own := path.Join(cmp.Or(rt.DropInDir, crioDropInDir), facts.OwnDropIn)
+	own := crioDropIn(rt)
 	for _, s := range settings {
 		b.noteOverruled(rt, own, s.crio, s.value)
 	}

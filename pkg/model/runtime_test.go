@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -43,8 +45,9 @@ func TestBinDirKey(t *testing.T) {
 }
 
 // The agent makes a setting where it counts, in the file that containerd reads last. If the agent
-// may not write that file, a note names it. `containerd config dump` of 1.7 and 2.4 agrees for such
-// files.
+// may not write that file, a note names it. If that file surely has the last word, the network's
+// conf is where the runtime reads it. `containerd config dump` of 1.7 and 2.4 agrees for such
+// files. The line that keeps it: network_input.go, view (readsOtherConfs).
 func TestRuntimeSettingCounts(t *testing.T) {
 	const nvidia = "/etc/containerd/conf.d/99-nvidia.toml"
 	const own = "/etc/containerd/conf.d/50-netwright.toml"
@@ -53,6 +56,7 @@ func TestRuntimeSettingCounts(t *testing.T) {
 		rt    host.RuntimeFacts
 		path  string // the file that gets the directory of confs
 		noted string // the file that wins
+		conf  string // the directory of the network's conf; "": the documents'
 	}{
 		"1.x": {rt: host.RuntimeFacts{Version: "1.7.28", ConfigVersion: 2}, path: "/etc/containerd/config.toml"},
 		"1.x, another's section": {rt: host.RuntimeFacts{Version: "1.7.28", ConfigVersion: 2, Imports: imports, SetBy: map[string]string{"conf_dir": nvidia}},
@@ -66,7 +70,7 @@ func TestRuntimeSettingCounts(t *testing.T) {
 		"2.x, one before ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/etc/containerd/conf.d/10-x.toml"}},
 			path: own},
 		"2.x, one after ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": nvidia}},
-			path: own, noted: nvidia},
+			path: own, noted: nvidia, conf: "/x"},
 		"2.x, one after ours that says the same": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/srv/cni/net.d", SetBy: map[string]string{"conf_dir": nvidia}},
 			path: own},
 		"2.x, one of a pattern after ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: append(imports, "/opt/x/*.toml"), ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/opt/x/a.toml"}},
@@ -76,9 +80,9 @@ func TestRuntimeSettingCounts(t *testing.T) {
 		"2.x, one that an imported file imports": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/opt/y.toml"}},
 			path: own, noted: "/opt/y.toml"},
 		"CRI-O, one after ours": {rt: host.RuntimeFacts{Name: "cri-o", ConfDir: "/x", SetBy: map[string]string{"network_dir": "/etc/crio/crio.conf.d/99-x.conf"}},
-			path: "/etc/crio/crio.conf.d/50-netwright.conf", noted: "/etc/crio/crio.conf.d/99-x.conf"},
+			path: "/etc/crio/crio.conf.d/50-netwright.conf", noted: "/etc/crio/crio.conf.d/99-x.conf", conf: "/x"},
 		"CRI-O, its command line": {rt: host.RuntimeFacts{Name: "cri-o", ConfDir: "/x", DropInDir: "/etc/crio.d", SetBy: map[string]string{"network_dir": "its command line"}},
-			path: "/etc/crio.d/50-netwright.conf", noted: "its command line"},
+			path: "/etc/crio.d/50-netwright.conf", noted: "its command line", conf: "/x"},
 	} {
 		s := scenarios(t, "testdata/plans/bridge-dirs-crio.txtar")[0] // it wants /srv/cni/net.d
 		if c.rt.Name == "" {
@@ -90,6 +94,7 @@ func TestRuntimeSettingCounts(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		var paths, noted []string
+		conf := ""
 		for _, task := range made {
 			switch task := task.(type) {
 			case tasks.TOMLKey:
@@ -100,7 +105,13 @@ func TestRuntimeSettingCounts(t *testing.T) {
 				if strings.Contains(string(task.Content), `_dir = "/srv/cni/net.d"`) {
 					paths = append(paths, task.Path)
 				}
+				if path.Ext(task.Path) == ".conflist" {
+					conf = path.Dir(task.Path)
+				}
 			}
+		}
+		if want := cmp.Or(c.conf, "/srv/cni/net.d"); conf != want {
+			t.Errorf("%s: the conf is in %q, want %s", name, conf, want)
 		}
 		for _, n := range notes {
 			if strings.Contains(n.Text, "wins over our") {

@@ -139,6 +139,37 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 	}
 }
 
+// Another file has the last word about containerd's directory of confs, and the documents name
+// another directory. The conf stays where containerd reads it, with a warning, until that file is
+// gone. The line that keeps it: pkg/model/network_input.go, view (readsOtherConfs).
+func TestContainerd2KeepsTheConfThatItReads(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := bridgeStore(t)
+	o := containerd2(t, imports)
+	const late, section = "/etc/containerd/conf.d/99-late.toml", "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\n"
+	o.Files[late] = section + "conf_dir = '/etc/cni/net.d'\n"
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", o))
+	n.Must(ctx, "netwright", "--once")
+	awaitNetwork(ctx, t, n)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster,
+		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)), 0o644)
+	if said := n.Must(ctx, "netwright", "--once"); !strings.Contains(said, "it sets conf_dir and wins over our") {
+		t.Errorf("nothing warns:\n%s", said)
+	}
+	for range 2 {
+		n.Is(ctx, "test -e /etc/cni/net.d/05-netwright-bridge.conflist")
+		awaitNetwork(ctx, t, n)
+		n.Must(ctx, "netwright", "--once")
+	}
+	n.Must(ctx, "netwright", "verify")
+	n.Shell(ctx, "rm "+late+"; systemctl restart containerd; netwright --once")
+	awaitNetwork(ctx, t, n)
+	if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" || n.Run(ctx, "test", "-e", "/etc/cni/net.d/05-netwright-bridge.conflist").Code == 0 {
+		t.Errorf("without that file containerd has %+v", got)
+	}
+}
+
 // containerd starts without CRI if its plugin refuses the settings. If the agent restarts it then,
 // it restores what it has changed, and says what it has seen. The line that keeps it:
 // pkg/reconcile/probation/judge.go, lostCRI.
