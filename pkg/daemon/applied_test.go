@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // trueGenerations checks the generations of a status. digest has the digest of each generation, by
@@ -141,4 +144,39 @@ func TestARollForwardIsInTheHistory(t *testing.T) {
 	if len(h.Actions) != 1 || h.Actions[0].Act != ledger.Forward || h.Actions[0].Revision != h.Current {
 		t.Errorf("at revision %d, the history has %+v", h.Current, h.Actions)
 	}
+}
+
+// After a change of the store, the status names the store from which the applied configuration was
+// read, until a pass with the new store's documents has ended. The lines that keep it:
+// pkg/reconcile/record_applied.go, noteApplied (Store); pkg/report/status.go, from.
+func TestTheStoreOfWhatIsApplied(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: restart, splay: 0s}", "one")
+	b.live(t, func(*testing.T) {})
+	before := b.daemon.Store.String()
+	moved := filepath.Join(t.TempDir(), "moved")
+	restart := func(source string) {
+		t.Helper()
+		store, err := stores.Open(moved, "demo", stores.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := &listener{}
+		b.daemon.Store, b.daemon.Observers, b.manager = store, []Observer{told}, &manager{}
+		b.daemon.Manager = b.manager
+		b.live(t, func(t *testing.T) {
+			s := told.last()
+			var text strings.Builder
+			err := report.StatusText(&text, report.StatusView{Status: s, Daemon: report.Daemon{Running: true}}, report.StatusOptions{Now: s.At})
+			if err != nil || s.Configuration.Applied.Store != source || !strings.Contains(text.String(), ", from "+source) || strings.Contains(text.String(), "; the store is now "+store.String()) != (source == before) {
+				t.Errorf("%v: the applied configuration is of %q, want %s:\n%s", err, s.Configuration.Applied.Store, source, &text)
+			}
+		})
+	}
+	hostroot.Put(t, moved, "/demo/readme", "") // the new store has no documents yet
+	restart(before)
+	if err := os.CopyFS(filepath.Join(moved, "demo"), os.DirFS(filepath.Join(b.store, "demo"))); err != nil {
+		t.Fatal(err)
+	}
+	restart(filepath.Join(moved, "demo"))
 }

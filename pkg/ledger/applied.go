@@ -15,6 +15,8 @@ type Applied struct {
 	Generation int64     `json:"generation"` // 0 from a plain directory
 	Digest     string    `json:"digest"`     // of the manifest's JSON
 	Time       time.Time `json:"time"`       // of the first pass with it that succeeded
+	// Store is the store that it was read from last; "" from an earlier release.
+	Store string `json:"store,omitempty"`
 	// Machine is the machine-id of the machine that wrote it; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }

@@ -36,10 +36,16 @@ func noting(ctx context.Context, do session.Action) session.Action {
 func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
 	was, _ := ledger.ReadApplied(h.Live.Files) // a damaged note counts as none
 	plan.Applied = history.AppliedOf(was)
-	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest,
+	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest, Store: plan.Store,
 		Time: time.Now().UTC().Truncate(time.Second)}
-	if ended != nil || plan.Digest == "" || !appliedWhole(plan) || plan.Applied.Is(history.AppliedOf(now)) {
+	if ended != nil || plan.Digest == "" || !appliedWhole(plan) {
 		return nil
+	}
+	if plan.Applied.Is(history.AppliedOf(now)) {
+		if was.Store == now.Store {
+			return nil
+		}
+		now.Time = was.Time
 	}
 	if err := ledger.SaveApplied(context.WithoutCancel(ctx), h.Files, now); err != nil {
 		return err

@@ -93,6 +93,9 @@ type Generation struct {
 	Digest string    `json:"digest,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	By     string    `json:"by,omitempty"` // for the published one: who published it, from which commit, why
+	// Store is, for the applied one, the store that it was read from, which may be another one than
+	// the daemon asks now; "": not known.
+	Store string `json:"store,omitempty"`
 }
 
 // name returns the generation's name, or "none".
@@ -114,7 +117,7 @@ func (g *Generation) Is(o *Generation) bool {
 // Configuration has three generations: the newest in the store, the one that the node should have
 // now, and the one that it has.
 type Configuration struct {
-	Store string `json:"store"` // never with credentials
+	Store string `json:"store"` // the one that the daemon asks; never with credentials
 	// Generation and Digest are those of Applied, for readers of one generation only.
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest,omitempty"`
@@ -142,6 +145,15 @@ type Configuration struct {
 	// Pinned says that the node has the configuration of the pin in the agent's file, and the store
 	// has another one.
 	Pinned bool `json:"pinned,omitempty"`
+}
+
+// from returns the store that the applied generation was read from, and then the one that the
+// daemon asks where that is another.
+func (c Configuration) from() string {
+	if a := c.Applied; a != nil && a.Store != "" && a.Store != c.Store {
+		return a.Store + "; the store is now " + c.Store
+	}
+	return c.Store
 }
 
 // Text names the applied generation, and the wanted one where that is another.

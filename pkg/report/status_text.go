@@ -98,7 +98,7 @@ func headline(s *Status) string {
 func (t *statusText) configuration(c Configuration) {
 	switch {
 	case c.Digest != "":
-		t.say("", dim, fmt.Sprintf("%s, from %s, %s", nameAndDigest(c.Generation, c.Digest), c.Store, t.checked(c)))
+		t.say("", dim, fmt.Sprintf("%s, from %s, %s", nameAndDigest(c.Generation, c.Digest), c.from(), t.checked(c)))
 	case c.Wanted != nil:
 		t.say("", dim, fmt.Sprintf("no generation is applied yet, from %s, %s", c.Store, t.checked(c)))
 	default:

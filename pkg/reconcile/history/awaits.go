@@ -30,5 +30,5 @@ func AppliedOf(a *ledger.Applied) *report.Generation {
 	if a == nil {
 		return nil
 	}
-	return &report.Generation{Number: a.Generation, Digest: a.Digest, At: a.Time}
+	return &report.Generation{Number: a.Generation, Digest: a.Digest, At: a.Time, Store: a.Store}
 }
