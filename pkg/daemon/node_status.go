@@ -77,6 +77,9 @@ func (s *nodeStatus) notify(done *report.Plan) {
 	}
 	next := s.now
 	next.At, next.Up = time.Now(), report.SecondsOf(host.Uptime())
+	if w := next.Working; w != nil && w.Proving && calm(next.State) {
+		next.State, next.Reason = report.NodeWaiting, "a checkpoint probes a change: what differs meanwhile is repaired after that"
+	}
 	if h := s.hung; h != nil {
 		next.Hangs = &report.Hanging{At: h.where(), Since: h.since}
 		if next.State != report.NodeCritical {
@@ -126,6 +129,17 @@ func (s *nodeStatus) hangs(where func() string, say func(where string)) (end fun
 func (s *nodeStatus) working(what string, plan *report.Plan) {
 	next := s.now
 	next.Working = &report.Working{Activity: what, Since: time.Now(), Changes: plan.Summary.Changes()}
+	s.publish(next, nil)
+}
+
+// proving publishes that a checkpoint probes what the daemon changed.
+func (s *nodeStatus) proving() {
+	if s.now.Working == nil {
+		return
+	}
+	next, w := s.now, *s.now.Working
+	w.Proving = true
+	next.Working = &w
 	s.publish(next, nil)
 }
 

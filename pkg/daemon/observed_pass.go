@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -37,6 +38,9 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 	hooks.OnPhase = func(name string) {
 		clock.enter(name)
 		l.progress.enter(name)
+		if name == session.Prove {
+			l.status.proving()
+		}
 		if enter != nil {
 			enter(name)
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/hostroot"
 )
@@ -118,4 +120,32 @@ func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 			t.Errorf("when it can be written again: %s: %s", now.State, now.Reason)
 		}
 	})
+}
+
+// While a checkpoint probes a change, nothing is repaired, and the status does not say that all is
+// right. A state that is worse stays. The lines that keep it: node_status.go, notify (Proving);
+// observed_pass.go, observed (Prove).
+func TestAStatusSaysThatAChangeIsProved(t *testing.T) {
+	for state, want := range map[report.NodeState]report.NodeState{
+		report.NodeConverged: report.NodeWaiting, report.NodeWaiting: report.NodeWaiting, report.NodeFailing: report.NodeFailing,
+	} {
+		b, heard := newBox(t), &listener{}
+		l := newLoop(b.daemon)
+		l.status.observers, l.status.now.State = []Observer{heard}, state
+		pass, _ := l.observed(t.Context(), reconcile.Pass{}, trigger{cause: "interval"})
+		pass.Hooks.OnPlan(&report.Plan{Summary: report.Summary{Update: 1}})
+		if s := heard.last(); s.State != state || s.Working == nil || s.Working.Proving {
+			t.Errorf("before the probes of a node that was %s: %s, %+v", state, s.State, s.Working)
+		}
+		pass.Hooks.OnPhase(session.Prove)
+		s := heard.last()
+		var text strings.Builder
+		err := report.StatusText(&text, report.StatusView{Status: s, Daemon: report.Daemon{Running: true}}, report.StatusOptions{Now: s.At})
+		if err != nil || s.State != want || !strings.Contains(text.String(), "with 1 change made, which a checkpoint probes") {
+			t.Errorf("while a node that was %s is probed: %v\n%s", state, err, &text)
+		}
+		if l.status.now.State != state {
+			t.Errorf("a pass that ends without a plan leaves the node %s", l.status.now.State)
+		}
+	}
 }

@@ -110,17 +110,19 @@ func stateAfter(now *report.Status, p *report.Plan, away bool) (state report.Nod
 // what the node waits for.
 func stateOfPlan(p *report.Plan, keys []report.KeyStatus) (state report.NodeState, reason string) {
 	state, reason = stateOf(keys, p.Summary)
-	calm := state == report.NodeConverged || state == report.NodeWaiting
 	switch {
-	case p.Paused != nil && calm:
+	case p.Paused != nil && calm(state):
 		return report.NodePaused, p.Paused.String()
-	case p.Awaits != nil && calm:
+	case p.Awaits != nil && calm(state):
 		return report.NodeWaiting, p.Awaits.String()
 	case p.Waiting != nil && state == report.NodeConverged:
 		return report.NodeWaiting, generation.Name(p.Waiting.Generation, p.Waiting.Digest) + ": " + p.Waiting.Reason
 	}
 	return state, reason
 }
+
+// calm reports whether nothing is wrong in a state.
+func calm(s report.NodeState) bool { return s == report.NodeConverged || s == report.NodeWaiting }
 
 // configuration returns the configuration part of the status.
 func (s *nodeStatus) configuration(w trigger, out outcome, a passResult) report.Configuration {

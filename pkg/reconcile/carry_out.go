@@ -23,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -171,6 +172,9 @@ func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) erro
 		late = r.sw.Arrive(ctx, h, r.led)
 	}
 	o.halfway = late != nil
+	if o.guard != nil && o.guard.Armed {
+		p.Hooks.Enter(session.Prove)
+	}
 	acting := o.acting()
 	o.guard.WaitFor(waiting(p).Starting(ctx, h, o.wanted, acting),
 		func(ctx context.Context) error { return acting.Unread(ctx, h) })

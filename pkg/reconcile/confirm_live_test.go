@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,8 @@ import (
 
 // A pass with a confirmation takes a checkpoint, whatever it changes, and stops before its end.
 // After an undo the node and its ledger are as before. After a confirmation they are as after any
-// pass. The lines that keep it: await_confirmation.go, await; carry_out.go, confirm (await) and
-// end; pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/without_lock.go.
+// pass. The lines that keep it: await_confirmation.go, await; carry_out.go, confirm (await, Prove)
+// and end; pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/without_lock.go.
 func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -36,6 +37,8 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(),
 		Checkpoint: checkpoint.Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Second},
 	}
+	var phases []string
+	plain.Hooks.OnPhase = func(name string) { phases = append(phases, name) }
 	asked := plain
 	asked.ConfirmWithin, asked.TakeNow = time.Hour, "ada"
 	want := func(content string, more ...tasks.Task) *desired.State {
@@ -53,6 +56,9 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	}
 	if p := made(plain, want("1")); p.Awaits != nil {
 		t.Errorf("a pass that nobody is to confirm awaits that: %+v", p.Awaits)
+	}
+	if !slices.Contains(phases, session.Prove) {
+		t.Errorf("the pass does not say that its checkpoint probes: %v", phases)
 	}
 	was, head, _ := entriesOf(t, "/")
 

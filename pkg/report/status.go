@@ -226,6 +226,8 @@ type Working struct {
 	Activity string    `json:"what"`
 	Since    time.Time `json:"since"`
 	Changes  int       `json:"changes,omitempty"` // planned
+	// Proving says that the changes are made, and that a checkpoint probes them.
+	Proving bool `json:"proving,omitempty"`
 }
 
 // Hanging is work of the daemon that takes so long that it may never end.

@@ -91,7 +91,10 @@ func (t *statusText) working(s *Status) {
 		return
 	}
 	line := fmt.Sprintf("working        %s, for %s", w.Activity, t.age(w.Since))
-	if w.Changes > 0 {
+	switch {
+	case w.Proving:
+		line += ", with " + plural.Of(w.Changes, "change", "changes") + " made, which a checkpoint probes"
+	case w.Changes > 0:
 		line += ", with " + plural.Of(w.Changes, "change", "changes") + " to make"
 	}
 	t.say("", bold, line)

@@ -94,3 +94,39 @@ func TestStatusOfANode(t *testing.T) {
 		t.Errorf("switched off: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 }
+
+// While a checkpoint probes a change, nothing is repaired. The status says so, and not that all is
+// right. The lines that keep it: pkg/reconcile/carry_out.go, confirm (Prove);
+// pkg/daemon/node_status.go, notify (Proving).
+func TestStatusWhileAChangeIsProved(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it cuts the node off")
+	s, good := goodStore(t)
+	n := serve(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Enable: []string{"netwright-agent.service"},
+		Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("30s") + "interval: 5s\n"}}))
+	until(t, n, "the node is right", "netwright status")
+	cut := cuts[0]
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, cut.edit[0], cut.edit[1], 1), 0o644)
+	until(t, n, "the change is made", cut.made)
+	until(t, n, "the status says that it is probed", "netwright status | grep -q '^waiting: a checkpoint probes a change'")
+	until(t, n, "the change is undone", "! "+cut.made)
+}
+
+// What the documents set is no leftover of another network that would set the same. The line that
+// keeps it: cmd/agent/networks_found.go, networksFound (known).
+func TestFoundNamesWhatTheDocumentsSetAsOurs(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	const key = "net.ipv4.conf.all.arp_ignore"
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, strings.Replace(bridgeSpec, "  networking:", "  sysctlParameters: ["+key+"=1]\n  networking:", 1)+s.pluginSpec(t)))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	n.Must(ctx, "sysctl", "-qw", key+"=1")
+	if got := n.Must(ctx, "netwright", "networks", "--found"); !strings.Contains(got, "sysctl:"+key) || strings.Contains(got, "; ours") {
+		t.Errorf("before the first pass:\n%s", got)
+	}
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Must(ctx, "netwright", "networks", "--found"); strings.Contains(got, "kubeRouter") || !strings.Contains(got, "netwright  sysctl:"+key) {
+		t.Errorf("after it:\n%s", got)
+	}
+}

@@ -51,9 +51,13 @@ type Progress struct {
 	// OnWait receives once, before the session begins, what the session waits for.
 	OnWait func(who string)
 	// OnPhase receives the name of each part of a pass that begins: "look", "plan", "apply",
-	// "remove", "record".
+	// "remove", "settle", [Prove], "record".
 	OnPhase func(name string)
 }
+
+// Prove is the phase of a pass in which its checkpoint probes what the pass changed. Until it ends
+// nothing else is changed or repaired.
+const Prove = "prove"
 
 // Waits tells the caller what the session waits for.
 func (p Progress) Waits(who string) {
