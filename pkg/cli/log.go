@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"slices"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -29,12 +30,31 @@ func Logger(to io.Writer, format string, level zapcore.Level) *zap.Logger {
 	}
 	lines := zapcore.NewCore(zapcore.NewConsoleEncoder(text), zapcore.AddSync(to), level)
 	if format == agentfile.LogText || !journal {
-		return zap.New(lines)
+		return zap.New(withoutEmpty{lines})
 	}
 	text.LevelKey = ""
 	core, err := publish.NewJournal(level, zapcore.NewConsoleEncoder(text), lines)
 	if err != nil { // log as text instead
-		return zap.New(lines)
+		return zap.New(withoutEmpty{lines})
 	}
-	return zap.New(core)
+	return zap.New(withoutEmpty{core})
+}
+
+// withoutEmpty leaves out the fields whose text is empty: they tell a reader nothing.
+type withoutEmpty struct{ zapcore.Core }
+
+func (c withoutEmpty) With(fields []zapcore.Field) zapcore.Core {
+	return withoutEmpty{c.Core.With(fields)}
+}
+
+func (c withoutEmpty) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if !c.Enabled(e.Level) {
+		return to
+	}
+	return to.AddCore(e, c)
+}
+
+func (c withoutEmpty) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	empty := func(f zapcore.Field) bool { return f.Type == zapcore.StringType && f.String == "" }
+	return c.Core.Write(e, slices.DeleteFunc(slices.Clone(fields), empty))
 }
