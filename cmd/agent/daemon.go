@@ -28,7 +28,7 @@ const watchVariable = "NETWRIGHT_WATCH"
 
 func (o *runOptions) runDaemon(ctx context.Context) (err error) {
 	cli.OutlivePipe()
-	if err := errors.Join(cli.RefuseOtherNetwork(o.f), o.f.Read()); err != nil {
+	if err := errors.Join(cli.RefuseOtherNetwork(o.f.Host), o.f.Read()); err != nil {
 		return err
 	}
 	log := cli.Logger(o.f.Err, o.f.LogFormat, zapcore.InfoLevel)

@@ -22,6 +22,9 @@ starts. At a boot, recover runs before any program reads the files.`,
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RefuseOtherNetwork(f.Host); err != nil {
+				return err
+			}
 			p := reconcile.Pass{Host: f.Host, Log: cli.Logger(f.Err, "", zapcore.DebugLevel)}
 			n, err := p.Session().Recover(cmd.Context())
 			if err == nil && n > 0 {

@@ -35,7 +35,7 @@ package, or run ` + "`agent install --remove`" + `.`,
 			}
 			r := reset.Reset{Session: f.LocalThatChanges().Session(), RemoveChanged: changed == policy.Remove}
 			if !dry {
-				if err := cli.RefuseOtherNetwork(f); err != nil {
+				if err := cli.RefuseOtherNetwork(f.Host); err != nil {
 					return err
 				}
 				d := cli.NewDisplay(f)

@@ -43,6 +43,9 @@ Exit code: 0 undone, or nothing was to be undone; 1 error.`,
 			if check {
 				return p.Session().CheckUndo()
 			}
+			if err := cli.RefuseOtherNetwork(p.Host); err != nil {
+				return err
+			}
 			if watch {
 				_, err := p.Session().Undo(cmd.Context(), true)
 				return err

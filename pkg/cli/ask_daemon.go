@@ -55,7 +55,7 @@ func (d *Display) Ask(
 	c, err := control.Dial(ctx, d.f.Host, version)
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
-		if err := RefuseOtherNetwork(d.f); err != nil {
+		if err := RefuseOtherNetwork(d.f.Host); err != nil {
 			return Ended{Err: err, Besides: err}
 		}
 		return here(ctx, d.Hooks())

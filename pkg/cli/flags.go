@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Flags are what all commands have: the settings of the root command's flags, and the command's
@@ -42,8 +44,8 @@ func SayLimits(f *Flags) {
 // RefuseOtherNetwork returns an error for a command that is about to change a running system from
 // another network namespace than the system's: it would change the network of that namespace, and
 // the files of the system.
-func RefuseOtherNetwork(f *Flags) error {
-	if f.Host.Sandbox || !f.Host.Running() || !inOtherNetwork() {
+func RefuseOtherNetwork(h host.Options) error {
+	if h.Sandbox || !h.Running() || !inOtherNetwork() {
 		return nil
 	}
 	return errors.New("this command runs in another network namespace than the system, and would change the network " +

@@ -30,7 +30,7 @@ func TestACommandThatSeesAPartSaysSo(t *testing.T) {
 
 	n.Must(ctx, "ip", "netns", "exec", "other", "netwright", "--once") // by the daemon, in the system's namespace
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
-	for _, args := range [][]string{{"--once"}, {"rollback"}, {"reset"}, {}} {
+	for _, args := range [][]string{{"--once"}, {"rollback"}, {"reset"}, {"undo"}, {"recover"}, {}} {
 		res := n.Run(ctx, "ip", append([]string{"netns", "exec", "other", "netwright"}, args...)...)
 		if res.Code != 1 || !strings.Contains(res.Stderr, "nsenter --target 1 --net") {
 			t.Errorf("%v in a network namespace, and no daemon runs: exit %d\n%s%s", args, res.Code, res.Stdout, res.Stderr)
