@@ -230,7 +230,7 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	s.at = slices.DeleteFunc(s.at, func(at time.Time) bool { return now.Sub(at) > restartsIn })
 	why := g.wrong()
 	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
-		why = g.unit + " restarts in a loop"
+		why = g.unit + " runs now, and restarted in a loop until less than a minute ago"
 	}
 	works := why == ""
 	if works {

@@ -60,7 +60,7 @@ func TestWhetherServicesWork(t *testing.T) {
 		"the daemon lacks descriptors":    {[]sighting{at(running, 0), starved, starved, starved}, "works"},
 		"the daemon lacks them from then": {[]sighting{hangs, hangs, starved}, "does not answer"},
 		"one restart":                     {[]sighting{at(running, 0), at(running, 1), at(running, 1)}, "works"},
-		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "restarts in a loop, restarted 4 times so far"},
+		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "kubelet.service runs now, and restarted in a loop until less than a minute ago, restarted 4 times so far"},
 		"a loop that is over":             {append([]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3)}, slices.Repeat([]sighting{at(running, 3)}, 4)...), "works"},
 		"restarts before the agent began": {[]sighting{at(running, 90), at(running, 90)}, "works"},
 	} {
