@@ -41,6 +41,9 @@ func (r Rollout) LastGood(
 		return nil, why
 	}
 	d, err := r.LoadCached(ctx, files, good, sel)
+	if err != nil && err.Error() == why.Error() {
+		return nil, fmt.Errorf("%w; and the last good configuration cannot be used for the same reason", why)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; and the last good configuration cannot be used: %w", why, err)
 	}
