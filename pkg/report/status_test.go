@@ -149,7 +149,7 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	s.Waiting = &report.Waiting{Generation: 8, Digest: "0123", Reason: s.Reason}
 	s.Notes = []report.Note{{Level: "warning", Text: s.Reason}}
 	s.Undone = []report.Undone{{At: before(time.Minute), Generation: 8, Why: why}}
-	s.Last.Error = s.Reason
+	s.Last.Error, s.Configuration.Error = s.Reason, s.Reason
 	var out bytes.Buffer
 	if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
 		t.Fatal(err)

@@ -116,9 +116,9 @@ func (t *statusText) configuration(c Configuration) {
 			"began, and this was taken from it %s", ago(c.LastGood, t.now)))
 	}
 	if c.Untrusted {
-		t.say("  ", red, "what the store has is not trusted: "+c.Error)
+		t.say("  ", red, "what the store has is not trusted: "+above(t.why, c.Error))
 	} else if c.Error != "" {
-		t.say("  ", yellow, "the newest generation cannot be used: "+c.Error)
+		t.say("  ", yellow, "the newest generation cannot be used: "+above(t.why, c.Error))
 	}
 	switch {
 	case c.Silent.IsZero():
