@@ -72,7 +72,7 @@ func (s *Settings) Open(log *zap.Logger) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Opened{Store: store, Select: config.Select{Group: s.NodeGroup, Node: s.Node}, Target: target,
+	o := &Opened{Store: store, Select: selected(s), Target: target,
 		Meter: options.Meter, Pass: reconcile.Pass{
 			Host:   s.Host,
 			Assets: assets.New(store),

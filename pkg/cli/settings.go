@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/control"
@@ -28,10 +29,11 @@ import (
 // them.
 type Settings struct {
 	agentfile.AgentFile
-	Conf  string       // the path of the agent's own file; "": the default, below the root
-	Host  host.Options // the host that the command works on
-	Trust trust.Policy // how the store's manifest is verified
-	Kube  kube.Options // how to reach the Kubernetes API; its Version is this program's
+	Conf  string         // the path of the agent's own file; "": the default, below the root
+	Host  host.Options   // the host that the command works on
+	Trust trust.Policy   // how the store's manifest is verified
+	Kube  kube.Options   // how to reach the Kubernetes API; its Version is this program's
+	flags control.Target // what the flags alone name, once the file is read
 	read  bool
 	wrong error // of the file, once it is read
 }
@@ -40,7 +42,8 @@ type Settings struct {
 // error only where --conf names it.
 func (s *Settings) Read() error {
 	if !s.read {
-		s.read, s.wrong = true, readAgentFile(s)
+		s.read, s.flags = true, s.Target()
+		s.wrong = readAgentFile(s)
 	}
 	return s.wrong
 }
@@ -108,6 +111,20 @@ func (s *Settings) nameNode() (err error) {
 		s.Node, err = Hostname()
 	}
 	return err
+}
+
+// selected returns the node that flags, file and host name, and what gave its names. The settings
+// have the node's name already.
+func selected(s *Settings) config.Select {
+	from := func(flag, given, field string) string {
+		if given != "" {
+			return flag
+		}
+		return s.Origin(field).String()
+	}
+	return config.Select{Group: s.NodeGroup, Node: s.Node,
+		GroupFrom: from("--node-group", s.flags.NodeGroup, "nodeGroup"),
+		NodeFrom:  cmp.Or(from("--node", s.flags.Node, "node"), "the host's name")}
 }
 
 // Hostname returns the name of this machine, which is the default name of its node.

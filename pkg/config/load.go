@@ -158,7 +158,7 @@ func (l *loader) load(sel Select) *Node {
 		return n
 	}
 	own := l.docs["nodes/"+sel.Node+".yaml"]
-	group, good := l.groupOf(n, own)
+	group, good := l.groupOf(n, own, sel.GroupFrom)
 	good = l.read(l.cluster, decode.KindCluster, n) && good
 	if group != nil {
 		good = l.read(group, decode.KindNodeGroup, n) && good
@@ -194,15 +194,15 @@ func (l *loader) load(sel Select) *Node {
 // groupOf returns the document of the node's group, and sets the node's role, which must be known
 // before lists that name roles are read. The document is nil if no group is selected. It returns
 // false if the selected group does not exist, or if two sources name different groups.
-func (l *loader) groupOf(n *Node, own *decode.Doc) (*decode.Doc, bool) {
+func (l *loader) groupOf(n *Node, own *decode.Doc, from string) (*decode.Doc, bool) {
 	var said *document.Value
 	if own != nil {
 		own.Parse()
 		said = own.Root.Get("spec").Get("nodeGroup")
 		if said.Str() != "" && n.NodeGroup != "" && said.Str() != n.NodeGroup {
 			own.ErrorAt(said.Pos, document.Diagnostic{ID: problem.NodeGroupUnknown,
-				Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q",
-					document.Clip(said.Str()), n.NodeGroup),
+				Summary: fmt.Sprintf("the node's document says node group %q, %s says %q",
+					document.Clip(said.Str()), cmp.Or(from, "the agent's own setting"), n.NodeGroup),
 				Field: "spec.nodeGroup", Expected: "the same in both"})
 			return nil, false
 		}

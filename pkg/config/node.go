@@ -15,6 +15,9 @@ import (
 type Select struct {
 	Group string
 	Node  string
+	// GroupFrom and NodeFrom say what gave the names, for errors: a flag, the place in agent.yaml,
+	// or the host's name. "": not known.
+	GroupFrom, NodeFrom string
 }
 
 // Node is the configuration of one node: cluster, node group and node merged, with defaults, and

@@ -49,9 +49,10 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	}
 	for name, sel := range map[string]config.Select{"another name": {Node: "m", Group: "other"}, "a group alone": {Node: "n-1", Group: "g"}, "another group": {Node: "n", Group: "other"}} {
 		for range 2 {
+			sel.NodeFrom, sel.GroupFrom = "agent.yaml:2:7", "agent.yaml:3:12"
 			_, err := run(sel)
 			var renamed *rollout.RenamedError
-			if !errors.As(err, &renamed) || !ours() {
+			if !errors.As(err, &renamed) || !ours() || !strings.Contains(err.Error(), map[string]string{"node": " now by agent.yaml:2:7,", "node group": " now by agent.yaml:3:12,"}[renamed.Kind]) {
 				t.Errorf("%s: %v; /etc/ours is there: %t", name, err, ours())
 			}
 		}

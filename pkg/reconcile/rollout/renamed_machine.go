@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,12 +19,13 @@ import (
 type RenamedError struct {
 	Kind    string // "node" or "node group"
 	Was, Is string
+	From    string // what gave the name that the machine has now
 }
 
 func (e *RenamedError) Error() string {
-	return fmt.Sprintf("this machine was %s %s, and is called %q now, so it keeps the configuration of %[2]s: correct "+
-		"the name (`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if the new name is "+
-		"right, allow the change with spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.Kind, e.Was, e.Is)
+	return fmt.Sprintf("this machine was %s %s, and is called %q now by %s, so it keeps the configuration of %[2]s: "+
+		"correct the name there; if the new name is right, allow the change with spec.networking.switch: {allow: true}, "+
+		"or once with --allow-disruptive", e.Kind, e.Was, e.Is, e.From)
 }
 
 // renamed returns an error if the machine has another name than the ledger records. It returns nil
@@ -44,9 +46,9 @@ func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledge
 	switch {
 	case err != nil: // the pass itself reports a damaged revision
 	case rev.Node != "" && rev.Node != d.Node.Name:
-		why = &RenamedError{"node", rev.Node, d.Node.Name}
+		why = &RenamedError{"node", rev.Node, d.Node.Name, d.Sel.NodeFrom}
 	case rev.NodeGroup != "" && rev.NodeGroup != d.Node.NodeGroup:
-		why = &RenamedError{"node group", rev.NodeGroup, d.Node.NodeGroup}
+		why = &RenamedError{"node group", rev.NodeGroup, d.Node.NodeGroup, cmp.Or(d.Sel.GroupFrom, "the documents")}
 	}
 	if d.Renamed = why != nil && migrate.AllowedBy(d, led, r.AllowDisruptive) != ""; d.Renamed {
 		return nil
