@@ -6,13 +6,9 @@ import "github.com/netwright/netwright/pkg/host/facts"
 // caller that reads facts takes them from a [View], and needs no import of package facts.
 type (
 	Facts        = facts.Facts
-	OSRelease    = facts.OSRelease
 	KernelFacts  = facts.KernelFacts
 	LinkFact     = facts.LinkFact
 	RuntimeFacts = facts.RuntimeFacts
-	FlagFact     = facts.FlagFact
 	KubeletFacts = facts.KubeletFacts
-	KubeletCNI   = facts.KubeletCNI
 	Instance     = facts.Instance
-	ENI          = facts.ENI
 )

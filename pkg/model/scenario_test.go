@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -36,7 +37,7 @@ type scenario struct {
 func aHost() *host.Facts {
 	return &host.Facts{
 		Hostname: "node-1", Arch: "amd64", Init: "systemd", Cgroup: 2,
-		OS:     host.OSRelease{ID: "debian", VersionID: "12"},
+		OS:     facts.OSRelease{ID: "debian", VersionID: "12"},
 		Kernel: host.KernelFacts{Release: "6.1.0", IPv6: true, HostSysctls: true, Modules: true},
 		Uplink: "eth0", RALinks: []string{"eth0"},
 		Links: []host.LinkFact{

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/ec2"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -33,7 +34,7 @@ func TestEC2(t *testing.T) {
 	}
 	defer h.Close()
 	h.Live.Facts.Cloud = "aws"
-	h.Live.Facts.Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}}}
+	h.Live.Facts.Instance = &host.Instance{Region: "eu-central-1", Interfaces: []facts.ENI{{ID: "eni-1"}}}
 	d := desired.FromTasks("node-1", []tasks.Task{tasks.SourceDestCheck{Meta: tasks.Meta{From: "cluster.yaml:9:5"}, EC2: new(ec2.Client)}})
 	pass := Pass{Log: zap.NewNop(), Host: host.Options{Root: t.TempDir()}}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 )
 
 // interfaces stands for EC2. It says for each interface whether the check is on.
@@ -44,7 +45,7 @@ func TestSourceDestCheck(t *testing.T) {
 	if _, err := task.Plan(t.Context(), h.Live.View()); !graph.IsWait(err) {
 		t.Errorf("without metadata: %v", err)
 	}
-	h.Live.Facts.Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}, {ID: "eni-2", Device: 1}}}
+	h.Live.Facts.Instance = &host.Instance{Region: "eu-central-1", Interfaces: []facts.ENI{{ID: "eni-1"}, {ID: "eni-2", Device: 1}}}
 	plan(t, task, h.Live.View())
 	if !ec2["eu-central-1 eni-1"] {
 		t.Error("a plan has turned the check off")

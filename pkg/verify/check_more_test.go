@@ -15,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify/probe"
@@ -70,7 +71,7 @@ func TestDirectories(t *testing.T) {
 		return host.Facts{Runtime: host.RuntimeFacts{Name: "containerd", From: "cri status", ConfDir: conf, BinDirs: []string{bin}}}
 	}
 	kubelet := func(plugin string) host.Facts {
-		return host.Facts{Runtime: host.RuntimeFacts{Name: "docker"}, Kubelet: host.KubeletFacts{CNI: host.KubeletCNI{Plugin: plugin, ConfDir: l.conf, BinDirs: []string{l.bin}}}}
+		return host.Facts{Runtime: host.RuntimeFacts{Name: "docker"}, Kubelet: host.KubeletFacts{CNI: facts.KubeletCNI{Plugin: plugin, ConfDir: l.conf, BinDirs: []string{l.bin}}}}
 	}
 	for says, c := range map[string]struct {
 		facts host.Facts

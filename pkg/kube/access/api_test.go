@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/kube"
 )
 
@@ -89,12 +90,12 @@ func TestAnOutageIsNoRefusal(t *testing.T) {
 func TestNodeName(t *testing.T) {
 	var a API
 	for _, c := range []struct {
-		flags []host.FlagFact
+		flags []facts.FlagFact
 		want  string
 	}{
 		{nil, "node-1"},
-		{[]host.FlagFact{{Name: "max-pods", Value: "29"}, {Name: "hostname-override", Value: " I-0fb5 "}}, "i-0fb5"},
-		{[]host.FlagFact{{Name: "hostname-override"}}, "node-1"},
+		{[]facts.FlagFact{{Name: "max-pods", Value: "29"}, {Name: "hostname-override", Value: " I-0fb5 "}}, "i-0fb5"},
+		{[]facts.FlagFact{{Name: "hostname-override"}}, "node-1"},
 	} {
 		facts := &host.Facts{}
 		facts.Kubelet.Flags = c.flags

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
@@ -35,7 +36,7 @@ func (c *cloud) RouteQuota(context.Context, string) (int, error) {
 func TestAskEC2(t *testing.T) {
 	on := config.AWS{SourceDestCheck: config.DisableCheck, CountRoutes: true}
 	kubenet := networks.Networking{Kubenet: &networks.Kubenet{}}
-	facts := host.Facts{Cloud: "aws", Instance: &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1", Subnet: "subnet-1", VPC: "vpc-1"}}}}
+	facts := host.Facts{Cloud: "aws", Instance: &host.Instance{Region: "eu-central-1", Interfaces: []facts.ENI{{ID: "eni-1", Subnet: "subnet-1", VPC: "vpc-1"}}}}
 	for _, c := range []struct {
 		name   string
 		node   config.Node
