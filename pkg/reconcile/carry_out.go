@@ -127,7 +127,7 @@ func (o *outcome) cordon(ctx context.Context, p Pass, h *host.Host) {
 	if !r.sw.Begins() || r.sw.Safe {
 		return
 	}
-	_, err := p.Rollout().Cordon(ctx, h, r.apiCache, r.desired.Node.Name,
+	err := p.Rollout().Cordon(ctx, h, r.apiCache, r.desired.Node.Name,
 		fmt.Sprintf("netwright switches its network from %s to %s", r.sw.From.Name, r.sw.To.Name))
 	if err == nil {
 		return

@@ -21,14 +21,11 @@ import (
 const cordonTime = 10 * time.Second
 
 // Cordon makes the node unschedulable before pods lose their network, if the API allows it. First
-// it records in learnt that the node must be uncordoned later, saves that, and returns the saved
-// value. An error becomes a note of the plan and does not stop the change. Cordon is called once,
-// when the disruptive part begins.
-func (r Rollout) Cordon(
-	ctx context.Context, h *host.Host, learnt ledger.APICache, node, why string,
-) (ledger.APICache, error) {
+// it saves learnt with the record that the node must be uncordoned later. An error becomes a note
+// of the plan and does not stop the change. Cordon is called once, when the disruptive part begins.
+func (r Rollout) Cordon(ctx context.Context, h *host.Host, learnt ledger.APICache, node, why string) error {
 	if r.API == nil || !r.Host.Running() || node == "" {
-		return learnt, nil
+		return nil
 	}
 	now := learnt
 	if now.Node != node {
@@ -36,16 +33,16 @@ func (r Rollout) Cordon(
 	}
 	now.Cordoned, now.Machine = true, host.MachineID(h.Live.Files)
 	if err := ledger.SaveAPICache(ctx, h.Files, now); err != nil {
-		return learnt, err
+		return err
 	}
 	err := markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
 		_, err := c.Cordon(ctx, h.Live.Facts.Kubelet.NodeName(node), why)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) { // nothing was cordoned without a kubeconfig or a Node
-		return learnt, errors.Join(err, ledger.SaveAPICache(ctx, h.Files, learnt))
+		return errors.Join(err, ledger.SaveAPICache(ctx, h.Files, learnt))
 	}
-	return now, err
+	return err
 }
 
 // RetriesLater reports whether a change was undone or is held back and will be retried without a

@@ -82,8 +82,7 @@ func TestACordonIsOwedUntilItIsTakenBack(t *testing.T) {
 		return learnt.Cordoned
 	}
 	cordon := func() error {
-		_, err := r.Cordon(t.Context(), h, ledger.APICache{Node: "n"}, "n", "a switch")
-		return err
+		return r.Cordon(t.Context(), h, ledger.APICache{Node: "n"}, "n", "a switch")
 	}
 
 	if err := cordon(); err == nil || owed() {
