@@ -164,18 +164,15 @@ func nodeOf(raw *nodeObject) (Node, error) {
 }
 
 // Cordon makes a Node unschedulable, and records in an annotation that the agent did so and why. It
-// changes nothing if the Node is unschedulable already. ours reports whether the agent has cordoned
-// the Node. It may be called again.
-func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err error) {
-	err = c.mark(ctx, name, func(n *Node) map[string]any {
-		if ours = n.CordonedBy != "" && n.Unschedulable; n.Unschedulable {
+// changes nothing if the Node is unschedulable already. It may be called again.
+func (c *Client) Cordon(ctx context.Context, name, why string) error {
+	return c.mark(ctx, name, func(n *Node) map[string]any {
+		if n.Unschedulable {
 			return nil
 		}
-		ours = true
 		return map[string]any{"spec": map[string]any{"unschedulable": true},
 			"metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: why}}}
 	})
-	return ours && err == nil, err
 }
 
 // Uncordon makes a Node schedulable that [Client.Cordon] made unschedulable. It does not change any

@@ -54,8 +54,11 @@ func TestAKubeletsOwnNode(t *testing.T) {
 		t.Errorf("its own Node is %s", got)
 	}
 	for i := range 2 { // cordoned twice, uncordoned twice
-		if ours, err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil || !ours {
-			t.Fatalf("cordon %d: %v, %v", i, ours, err)
+		if err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil {
+			t.Fatalf("cordon %d: %v", i, err)
+		}
+		if got := s.Must("GET", "/api/v1/nodes/node-1", ""); !strings.Contains(got, "netwright.dev/cordoned") {
+			t.Errorf("cordon %d left no note: %s", i, got)
 		}
 	}
 	if !unschedulable(s, "node-1") {
@@ -89,8 +92,11 @@ func TestAKubeletsOwnNode(t *testing.T) {
 	}
 
 	s.Must("PATCH", "/api/v1/nodes/node-1", `{"spec": {"unschedulable": true}}`) // as a person does it
-	if ours, err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil || ours {
-		t.Errorf("a person's cordon is taken for ours: %v, %v", ours, err)
+	if err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil {
+		t.Errorf("cordon of a Node that a person cordoned: %v", err)
+	}
+	if got := s.Must("GET", "/api/v1/nodes/node-1", ""); strings.Contains(got, "netwright.dev/cordoned") {
+		t.Errorf("a person's cordon is taken for ours: %s", got)
 	}
 	if err := c.Uncordon(ctx, "node-1"); err != nil || !unschedulable(s, "node-1") {
 		t.Errorf("a person's cordon is taken back: %v", err)
@@ -99,7 +105,7 @@ func TestAKubeletsOwnNode(t *testing.T) {
 	if _, err := c.Node(ctx, "node-2"); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), `resources: ["nodes"], resourceNames: ["node-2"], verbs: ["get"]`) {
 		t.Errorf("another's Node: %v", err)
 	}
-	if _, err := c.Cordon(ctx, "node-2", "not ours"); err == nil || unschedulable(s, "node-2") {
+	if err := c.Cordon(ctx, "node-2", "not ours"); err == nil || unschedulable(s, "node-2") {
 		t.Errorf("another's Node is cordoned: %v", err)
 	}
 	if _, _, err := c.Nodes(ctx); !errors.Is(err, fs.ErrPermission) {

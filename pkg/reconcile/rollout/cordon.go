@@ -36,8 +36,7 @@ func (r Rollout) Cordon(ctx context.Context, h *host.Host, learnt ledger.APICach
 		return err
 	}
 	err := markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
-		_, err := c.Cordon(ctx, h.Live.Facts.Kubelet.NodeName(node), why)
-		return err
+		return c.Cordon(ctx, h.Live.Facts.Kubelet.NodeName(node), why)
 	})
 	if errors.Is(err, fs.ErrNotExist) { // nothing was cordoned without a kubeconfig or a Node
 		return errors.Join(err, ledger.SaveAPICache(ctx, h.Files, learnt))
