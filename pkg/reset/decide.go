@@ -86,7 +86,7 @@ func (r *resetting) decideRemoval(ctx context.Context, v host.View, e *entry, go
 	case holds != "":
 		r.stays(e.Key, holds)
 	default:
-		meta := tasks.Meta{From: ownership.OriginOf(e.Entry), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
+		meta := ownership.MetaOf(e.Entry)
 		*gone = append(*gone, tasks.Removal{
 			Meta: meta, Key: e.Key, Remover: e.remover, Last: e.live, Reason: "netwright made it", Pods: podsNeed(e.Entry),
 			Changed: policy.Reason(e.changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),

@@ -30,7 +30,7 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 			return tasks.Restoration{}, err
 		}
 	}
-	meta := tasks.Meta{From: OriginOf(e), Effects: Without(e.Effects, tasks.DaemonReload)}
+	meta := MetaOf(e)
 	return tasks.Restoration{
 		Meta: meta, Key: e.Key, Restorer: k, To: base,
 		Disruption: tasks.RevertCosts(e.Key, base.Live, meta.Effects),

@@ -53,7 +53,7 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 			continue
 		}
 		if err := p.sort(ctx, v, c, e, &list); err != nil { // the next pass looks again
-			p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: OriginOf(e), Text: err.Error()})
+			p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: originOf(e), Text: err.Error()})
 		}
 	}
 	if len(list)+len(p.back) == 0 {
@@ -166,8 +166,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
-			Meta: tasks.Meta{From: OriginOf(e), Effects: Without(e.Effects, tasks.DaemonReload)},
-			Key:  e.Key, Remover: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
+			Meta: MetaOf(e), Key: e.Key, Remover: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
 		})
 	}
 	return nil
@@ -185,18 +184,20 @@ func (c *Transaction) goesAlong(key graph.Key) bool {
 func (p *Removals) release(e ledger.Entry, level, text string) {
 	e.Released, e.Pending = true, false
 	p.released = append(p.released, e)
-	p.Notes = append(p.Notes, report.Note{Level: level, Origin: OriginOf(e), Text: text})
+	p.Notes = append(p.Notes, report.Note{Level: level, Origin: originOf(e), Text: text})
 }
 
-// OriginOf returns where the documents had the task of an entry, or "" if that is not known.
-func OriginOf(e ledger.Entry) string {
+// originOf returns where the documents had the task of an entry, or "" if that is not known.
+func originOf(e ledger.Entry) string {
 	if e.Task == nil {
 		return ""
 	}
 	return e.Task.From
 }
 
-// Without returns keys without drop.
-func Without(keys []graph.Key, drop graph.Key) []graph.Key {
-	return slices.DeleteFunc(slices.Clone(keys), func(k graph.Key) bool { return k == drop })
+// MetaOf returns the origin and the effects of an entry for its removal or restore. Both request a
+// daemon-reload where they need one.
+func MetaOf(e ledger.Entry) tasks.Meta {
+	return tasks.Meta{From: originOf(e), Effects: slices.DeleteFunc(slices.Clone(e.Effects),
+		func(k graph.Key) bool { return k == tasks.DaemonReload })}
 }
