@@ -51,9 +51,9 @@ func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		summary, err := firstboot.Summary(r)
-		if generation != 7 || !until.Equal(time.Unix(9e9, 0)) || err != nil || !slices.Equal(summary.Names(), whole.Names()) || !summary.Since.Equal(whole.Since) || len(whole.Names()) != 10 {
-			t.Errorf("%s: generation %d is watched until %s, %q await a boot: %v", name, generation, until, summary.Names(), err)
+		summary := firstboot.Summary(r)
+		if generation != 7 || !until.Equal(time.Unix(9e9, 0)) || summary == nil || !slices.Equal(summary.Names(), whole.Names()) || !summary.Since.Equal(whole.Since) || len(whole.Names()) != 10 {
+			t.Errorf("%s: generation %d is watched until %s, %q await a boot", name, generation, until, summary.Names())
 		}
 		if due, err := firstboot.Pending(r); !due || err != nil {
 			t.Errorf("%s: it does not await this boot: %v", name, err)
@@ -65,7 +65,7 @@ func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 	if objects := testing.AllocsPerRun(5, func() { Watched(as) }); objects > 100 {
 		t.Errorf("to ask whether a change is watched allocates %v objects", objects)
 	}
-	if objects := testing.AllocsPerRun(5, func() { _, _ = firstboot.Summary(as) }); objects > 150 {
+	if objects := testing.AllocsPerRun(5, func() { firstboot.Summary(as) }); objects > 150 {
 		t.Errorf("to ask what awaits a boot allocates %v objects", objects)
 	}
 }

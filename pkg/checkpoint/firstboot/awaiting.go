@@ -73,9 +73,11 @@ func Read(r host.FileReader) (*Awaiting, error) {
 }
 
 // Summary does what Read does for callers that only show the record. It omits the sysctls and the
-// result of a boot. A record may exist for months, until the next boot.
-func Summary(r head.Reader) (*Awaiting, error) {
-	return read(func(a *Awaiting) error { return head.Read(r, awaitingFile, "around", "}", a) })
+// result of a boot. A record may exist for months, until the next boot. Summary returns nil for a
+// damaged record, which the boot reports.
+func Summary(r head.Reader) *Awaiting {
+	a, _ := read(func(a *Awaiting) error { return head.Read(r, awaitingFile, "around", "}", a) })
+	return a
 }
 
 // Awaits reports whether there is a record.

@@ -84,8 +84,7 @@ func Read(opt host.Options) (*History, error) {
 	done, err := ledger.ReadApplied(files)
 	damaged(err)
 	h.Applied = AppliedOf(done)
-	a, _ := firstboot.Summary(files) // the boot reports a damaged file
-	h.AwaitingBoot = a.Names()
+	h.AwaitingBoot = firstboot.Summary(files).Names()
 	return h, nil
 }
 

@@ -20,7 +20,7 @@ func Recall(out *report.Plan, r hostfs.Files, led *ledger.Ledger) {
 	if out == nil {
 		return
 	}
-	if a, _ := firstboot.Summary(r); a != nil {
+	if a := firstboot.Summary(r); a != nil {
 		out.AwaitingBoot, out.AwaitingBootSince = a.Names(), a.Since
 	}
 	out.Proof = &report.Proof{Missing: probe.Unmade()}
