@@ -68,6 +68,7 @@ func runContainer(ctx context.Context, t *testing.T, n *node.Node, pod criPod, n
 
 func removePod(ctx context.Context, t *testing.T, n *node.Node, pod criPod) {
 	t.Helper()
+	criStatus(ctx, t, n) // systemd calls containerd started before it serves CRI
 	client := runtimeClient(t, n)
 	if _, err := client.StopPodSandbox(ctx, &cri.StopPodSandboxRequest{PodSandboxId: pod.id}); err != nil {
 		t.Fatal(err)
