@@ -165,7 +165,7 @@ func sight(ctx context.Context, view *host.Live, unit string, before map[string]
 		return s
 	}
 	s.restarts = view.Units.UnitRestarts(ctx, unit)
-	if s.state.Active == "failed" || s.state.Sub == "auto-restart" {
+	if s.state.DoesNotStayUp() {
 		s.end = view.Units.UnitEnd(ctx, unit)
 	}
 	return s
@@ -266,7 +266,7 @@ func (g *sighting) expected() bool {
 func (g *sighting) wrong() string {
 	u := &g.state
 	switch {
-	case g.ended():
+	case g.state.DoesNotStayUp():
 		return fmt.Sprintf("%s does not stay up (%s)", g.unit, cmp.Or(g.end.String(), u.Result))
 	case u.Active == "inactive", u.Active == "deactivating":
 		return g.unit + " is stopped"
@@ -275,9 +275,6 @@ func (g *sighting) wrong() string {
 	}
 	return ""
 }
-
-// ended reports that the unit failed, or waits for its next restart.
-func (g *sighting) ended() bool { return g.state.Active == "failed" || g.state.Sub == "auto-restart" }
 
 // text is why a service does not work, what that means, and what systemd and the journal add.
 func (g *sighting) text(why string) string {
@@ -288,7 +285,7 @@ func (g *sighting) text(why string) string {
 		why += ", restarted " + plural.Of(g.restarts, "time") + " so far"
 	}
 	why += ": " + g.means
-	if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" && g.ended() {
+	if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" && g.state.DoesNotStayUp() {
 		why += "; its last log lines: " + log
 	}
 	return why

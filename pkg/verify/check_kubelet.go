@@ -1,10 +1,6 @@
 package verify
 
-import (
-	"context"
-
-	"github.com/netwright/netwright/pkg/host/systemd"
-)
+import "context"
 
 // kubelet fails where kubelet does not stay up. It has no result where kubelet runs, is not
 // installed, or was never started.
@@ -14,12 +10,9 @@ func (c *checker) kubelet(ctx context.Context) Result {
 		return Result{}
 	}
 	state, err := c.view.Units.Unit(ctx, unit)
-	if err == nil && doesNotStayUp(state) {
+	if err == nil && state.DoesNotStayUp() {
 		return failed(unit+" does not stay up: its last run ended with "+state.Result,
 			"no pod is started or stopped until it does: `systemctl status "+unit+"`, `journalctl -u "+unit+"`")
 	}
 	return Result{}
 }
-
-// doesNotStayUp reports that a unit failed, or waits for its next restart.
-func doesNotStayUp(u systemd.UnitState) bool { return u.Active == "failed" || u.Sub == "auto-restart" }

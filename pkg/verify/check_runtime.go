@@ -38,7 +38,7 @@ func silentRuntime(ctx context.Context, v host.View) Result {
 	seen := rt.Name + " does not answer over CRI"
 	switch state, err := v.Units.Unit(ctx, unit); {
 	case err != nil:
-	case doesNotStayUp(state):
+	case state.DoesNotStayUp():
 		return failed(fmt.Sprintf("%s: %s does not stay up: its last run ended with %s", seen, unit, state.Result),
 			lookAtRuntime(rt))
 	case rt.Socket == "" && state.Active == "active" && os.Geteuid() == 0: // others may not see it

@@ -44,6 +44,9 @@ type UnitState struct {
 	StartedUS uint64 `json:"-"`
 }
 
+// DoesNotStayUp reports that the unit failed, or waits for its next restart.
+func (s *UnitState) DoesNotStayUp() bool { return s.Active == "failed" || s.Sub == "auto-restart" }
+
 const (
 	unitIface  = "org.freedesktop.systemd1.Unit"
 	jobIface   = "org.freedesktop.systemd1.Job"
