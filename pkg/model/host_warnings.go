@@ -113,23 +113,28 @@ func (b *builder) problems() {
 // other nodes route packets for its pods to that address.
 func (b *builder) address() {
 	var has []netip.Addr
-	var names []string // of those that other hosts could use
 	for _, l := range b.in.Facts.Links {
 		for _, p := range l.Addresses {
-			if has = append(has, p.Addr()); p.Addr().IsGlobalUnicast() {
-				names = append(names, p.Addr().String()+" ("+l.Name+")")
+			has = append(has, p.Addr())
+		}
+	}
+	var own []string // kube-ipvs0 may have hundreds more
+	for _, l := range b.in.Facts.NodeLinks() {
+		for _, p := range l.Addresses {
+			if p.Addr().IsGlobalUnicast() {
+				own = append(own, p.Addr().String()+" ("+l.Name+")")
 			}
 		}
 	}
-	if b.in.Facts.Kernel.Release == "" || !slices.ContainsFunc(has, netip.Addr.IsGlobalUnicast) {
+	if b.in.Facts.Kernel.Release == "" || len(own) == 0 {
 		return // an image, or no link is up yet
 	}
 	for _, address := range b.in.Node.Address {
 		if !slices.Contains(has, address) {
 			b.note(network.Warning, b.in.Node.Origin("spec.address").String(),
-				"no link of this node has spec.address %s, to which other nodes send packets for its pods; it has %s: "+
+				"no link of this node has spec.address %s, to which other nodes send packets for its pods; its links have %s: "+
 					"correct the node's document, or give the address to a link", address,
-				strings.Join(names[:min(len(names), 4)], ", "))
+				strings.Join(own, ", "))
 			b.notes[len(b.notes)-1].Machine = true
 		}
 	}
