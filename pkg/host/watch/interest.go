@@ -34,7 +34,8 @@ type Interest struct {
 
 // DefaultRoute is the node's default route in the main table. Another link's default route that is
 // added is an event, and so is one of this link that is removed. The report of one on this link is
-// none: each renewal of a lease and each router advertisement causes one.
+// none: each renewal of a lease and each router advertisement causes one. Where another link has a
+// default route too, its reports are events.
 type DefaultRoute struct {
 	Link string // "" if there is none: then each that is added is an event
 	IPv6 bool   // else those of IPv6 are no events: the route of IPv4 goes before them
